@@ -271,3 +271,71 @@ def test_damage_in_the_middle_is_found_while_reading(tmp_path: Path) -> None:
     (tmp_path / "e.parquet").write_bytes(data)
     with pytest.raises(EventsError, match="damaged"):
         read(open_events(tmp_path / "e.parquet"))
+
+
+DEEP = {
+    "lists": "[" * 20_000 + "]" * 20_000,
+    "objects": '{"a":' * 500 + "1" + "}" * 500,
+    "open": "[" * 20_000,
+}
+
+
+@pytest.mark.parametrize("deep", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize("place", [0, 700, 2_500])
+def test_deeply_nested_lines_are_rejected(tmp_path: Path, deep: str, place: int) -> None:
+    """Also in an attribute that nobody reads, and in the first lines, which tell the columns."""
+    lines = [f'{{"ts": {i}, "type": "A", "x": {i}}}' for i in range(3_000)]
+    lines[place : place + 2] = [f'{{"ts": 0, "type": "A", "x": 0, "more": {deep}}}'] * 2
+    path = text(tmp_path, "e.jsonl", "\n".join(lines))
+    for columns in (None, ["x"]):
+        events = open_events(path, columns=columns)
+        assert read(events)["x"].to_pylist() == [x for x in range(3_000) if x not in (place, place + 1)]
+        reasons = events.take_rejected()["reason"].to_pylist()
+        assert reasons == [
+            f"{path}: line {line}: not JSON that can be read: nested more than 100 levels deep"
+            for line in (place + 1, place + 2)
+        ]
+
+
+def test_lines_that_leave_lists_open_do_not_add_up(tmp_path: Path) -> None:
+    """A parser of many lines would go on in the next one: 90 lists more by every line."""
+    good = '{"ts": 1, "type": "A", "x": 1}'
+    for bad in ('{"ts": 1, "type": "A", "more": ' + "[" * 90, '{"a":' + "[" * 90 + '"' + "]" * 90 + '}"'):
+        events = open_events(text(tmp_path, "e.jsonl", "\n".join([good, *[bad] * 3_000, good])))
+        assert read(events).num_rows == 2
+        assert events.rejected == 3_000
+
+
+def test_a_value_of_a_hundred_levels_is_read(tmp_path: Path) -> None:
+    nested = '{"a":' * 98 + '{"b": 7}' + "}" * 98
+    events = open_events(text(tmp_path, "e.jsonl", f'{{"ts": 1, "type": "A", "x": {nested}}}\n'))
+    assert read(events).num_rows == 1
+    assert not events.rejected
+
+
+@pytest.mark.parametrize(
+    "line", ["null", "  null", 'null {"ts": 1, "type": "A"}', '{"ts": 1, "type": "A"} null', "3"]
+)
+@pytest.mark.parametrize("place", [0, 30, 59])
+def test_lines_that_are_no_object_are_rejected(tmp_path: Path, line: str, place: int) -> None:
+    """A null that comes first ends Arrow's process, and one that comes later would be an event of nulls."""
+    lines = ['{"ts": 1, "type": "A", "x": 1}'] * 60
+    lines[place] = line
+    events = open_events(text(tmp_path, "e.jsonl", "\n".join(lines)))
+    assert read(events).num_rows == 59
+    assert events.take_rejected()["text"].to_pylist() == [line]
+
+
+def test_surrogates_as_bytes_are_no_text(tmp_path: Path) -> None:
+    lines = b'{"ts": 1, "type": "A", "s": "x"}\n{"ts": 1, "type": "A", "s": "\xed\xa0\x80"}\n'
+    events = open_events(text(tmp_path, "e.jsonl", lines))
+    assert read(events).num_rows == 1
+    assert events.take_rejected()["reason"].to_pylist()[0].endswith("line 2: not UTF-8 text")
+
+
+@pytest.mark.parametrize("form", [".arrow", ".parquet"])
+def test_a_column_whose_name_is_no_text_is_told(tmp_path: Path, form: str) -> None:
+    path = write(tmp_path / f"e{form}", EVENTS.rename_columns([*EVENTS.column_names[:-1], "some_name"]))
+    path.write_bytes(path.read_bytes().replace(b"some_name", b"some\x80name"))
+    with pytest.raises(EventsError, match=r"not a readable .* file, or damaged"):
+        open_events(path)

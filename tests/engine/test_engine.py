@@ -1,12 +1,14 @@
 """The engine as a whole: lateness, bad events, snapshots, memory; what it finds is the oracle's business."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from stretto import Engine, EngineError, Schema, Workload, optimize, run
 from stretto.engine import run as run_module
-from stretto.engine.snapshot import Snapshot
+from stretto.engine.snapshot import Snapshot, from_ipc, to_ipc
 
 PAIRS = "QUERY q PATTERN SEQ(A a, B b) WHERE a.s = b.s WITHIN 10 us RETURN a.s AS s;"
 
@@ -168,3 +170,40 @@ def test_matches_of_some_queries_and_of_some_time():
     assert matches.started(2, 4)["set"]["b"].to_pylist() == [[3]]
     assert matches.started(2, 4).counts() == {"q": 0, "set": 1}
     assert len(matches.started(4, 9)) == 0
+
+
+def test_damaged_batches_are_refused_before_they_are_used() -> None:
+    """Arrow reads codes, offsets and lengths as they are; what follows them would read outside of its memory."""
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["A"]), safe=False)
+    with pytest.raises(ValueError, match="no Arrow data, or damaged"):
+        from_ipc(to_ipc(pa.record_batch({"type": codes})))
+    for data in (b"", b"nothing", to_ipc(EVENTS.to_batches()[0])[:200]):
+        with pytest.raises(ValueError, match="no Arrow data, or damaged"):
+            from_ipc(data)
+
+
+DAMAGES = {
+    "a step without its events": lambda h: h["steps"][0].update(end=h["steps"][0]["end"] + 1),
+    "a step that is elsewhere": lambda h: h["steps"].reverse(),
+    "a time that is a text": lambda h: h.update(until="1"),
+    "a time beyond 64 bits": lambda h: h.update(greatest=2**64),
+    "an unknown count": lambda h: h["counts"].update(lost=1),
+    "steps that are numbers": lambda h: h.update(steps=[1]),
+    "a step that begins later": lambda h: h["steps"][0].update(since=h["steps"][0]["since"] + 10**6),
+    "what KEEP remembers": lambda h: h.update(kept='{"q": []}'),
+    "kept lists": lambda h: h.update(kept="[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_header_is_refused(damage) -> None:
+    plan = plan_of(PAIRS.replace(" RETURN", " KEEP FIRST PER a.s FOR 1 us RETURN"), EVENTS)
+    engine = Engine(plan, step=2)
+    for batch in EVENTS.slice(0, 4).to_batches(max_chunksize=2):
+        engine.push(batch)
+    files = engine.snapshot().to_bytes()
+    header = json.loads(files["header"])
+    assert len(header["steps"]) > 1
+    damage(header)
+    with pytest.raises(EngineError, match=r"damaged.* start afresh\)"):
+        Engine.restore(plan, Snapshot.from_bytes({**files, "header": json.dumps(header).encode()}))

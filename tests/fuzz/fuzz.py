@@ -25,8 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
 
     options = _parser(list(KINDS)).parse_args(arguments)
     first = randbits(32) if options.seed is None else options.seed
-    fuzz = Fuzz(options.minutes * 60, options.comparisons)
     names = list(KINDS) if options.kind == "all" else [options.kind]
+    enough = options.comparisons or (
+        KINDS[names[0]].enough if options.minutes is None and len(names) == 1 else None
+    )
+    minutes = options.minutes or (10.0 if enough is None else 24 * 60.0)
+    fuzz = Fuzz(minutes * 60, enough)
     print(f"seeds from {first} on; {', '.join(f'{name}: {KINDS[name].about}' for name in names)}", flush=True)
     try:
         for seed, name in _cases(first, names):
@@ -41,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser(kinds: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0, help="when to stop (default 10)")
+    parser.add_argument(
+        "--minutes", type=float, help="when to stop (default 10; for files, when 10,000 are read)"
+    )
     parser.add_argument("--comparisons", type=int, help="stop after so many comparisons")
     parser.add_argument("--seed", type=int, help="the first seed; else a fresh one")
     parser.add_argument("--kind", choices=["all", *kinds], default="all")
@@ -78,14 +84,13 @@ class Fuzz:
 
     def run(self, name: str, seed: int) -> None:
         from tests.fuzz.kinds import KINDS
-        from tests.fuzz.trials import Tally
 
         kind = KINDS[name]
-        tally = self._tallies.setdefault(name, Tally())
         self._seeds[name] = (self._seeds.get(name, (seed, seed))[0], seed)
         case = kind.draw(seed)
         try:
-            tally.add(kind.check(case))
+            tally = kind.check(case)
+            self._tallies.setdefault(name, type(tally)()).add(tally)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is what is looked for
             print(
                 f"\n{name}, seed {seed}, failed:\n{''.join(format_exception(error)[-4:])[:4000]}", flush=True

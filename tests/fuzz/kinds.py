@@ -1,5 +1,6 @@
 """What can be fuzzed. A case is plain data, so that a failing one can be kept as a file and run again."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from random import Random
@@ -9,6 +10,8 @@ from unittest import mock
 
 from tests.exactness import test_engine, test_optimizers, test_switching, test_wild_statistics
 from tests.fuzz import derived_trials
+from tests.fuzz.hostile_files import Unclear, hostile
+from tests.fuzz.hostile_worker import FileTally, Watched
 from tests.fuzz.sized_streams import Sized, sized_workload
 from tests.fuzz.sized_trends import TiledTrends, compare_trends, tiled_trends, trend_way
 from tests.fuzz.tiled_trials import compare_tiled
@@ -37,6 +40,7 @@ class Kind:
     """`draw` makes the case of a seed, `check` raises where something is wrong with it.
 
     `shrink` makes a failing one smaller. `every`: one in so many cases is of this kind, where all kinds are run.
+    `enough`: so many comparisons are a whole run of this kind alone.
     """
 
     about: str
@@ -44,6 +48,7 @@ class Kind:
     check: Callable[[Case], Tally]
     shrink: Callable[[Case, Exception], Case] = lambda case, _: case
     every: int = 1
+    enough: int | None = None
 
 
 # ---- sized: streams that are longer than the buffers -----------------------------------------------------------
@@ -211,6 +216,32 @@ def shrink_text(case: Case, error: Exception) -> Case:
     return {"texts": error.__notes__[-1:]}
 
 
+# ---- files -----------------------------------------------------------------------------------------------------
+
+TEXTS_PER_FILE = 10
+WATCHED = Watched()
+
+
+def draw_files(seed: int) -> Case:
+    """One hostile file, and ten damaged texts."""
+    rng = Random(f"texts/{seed}")
+    return hostile(seed) | {"texts": [mutated(rng, TEXTS) for _ in range(TEXTS_PER_FILE)]}
+
+
+def check_files(case: Case) -> Tally:
+    how = WATCHED.ask(case)
+    return FileTally(
+        workloads=1, comparisons=1, outcomes=Counter([(case["kind"], how)]), texts=len(case["texts"])
+    )
+
+
+def shrink_files(case: Case, error: Exception) -> Case:
+    """The file alone, or the text alone that failed."""
+    if isinstance(error, Unclear) and error.text is not None:
+        return case | {"files": {}, "texts": [error.text]}
+    return case | {"texts": []}
+
+
 # ---- events as lists -----------------------------------------------------------------------------------------------
 
 
@@ -237,5 +268,12 @@ KINDS: dict[str, Kind] = {
         lambda case: derived_trials.check(case["seed"]),
     ),
     "text": Kind("texts damaged in their structure", draw_text, check_text_case, shrink_text),
+    "files": Kind(
+        "hostile files and damaged texts, read in a process of their own",
+        draw_files,
+        check_files,
+        shrink_files,
+        enough=10_000,
+    ),
     "large": Kind("a million events", lambda seed: {"seed": seed}, check_large, every=20),
 }

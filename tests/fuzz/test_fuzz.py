@@ -1,11 +1,14 @@
 """What `./dev fuzz` found before stays found, and what it finds is kept so that it can be run again."""
 
 import json
+import signal
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from tests.fuzz import fuzz
+from tests.fuzz.hostile_files import HOSTILE, Unclear
+from tests.fuzz.hostile_worker import FileTally, Watched
 from tests.fuzz.kinds import KINDS, sized_case
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.trials import Differs, Tally
@@ -19,6 +22,27 @@ from stretto.engine.operators.emit import EmitOperator
 def test_found_before(path: Path) -> None:
     found = json.loads(path.read_text("utf-8"))
     KINDS[found["kind"]].check(found["case"])
+
+
+def test_hostile_files_are_read_or_refused() -> None:
+    """A few of what `./dev fuzz --kind files` reads by the thousand; every kind of file is among them."""
+    kind, tally = KINDS["files"], FileTally()
+    for seed in range(80):
+        tally.add(kind.check(kind.draw(seed)))
+    assert {name for name, _ in tally.outcomes} == {*HOSTILE}
+    assert {how for _, how in tally.outcomes} == {"read", "refused"}
+    assert tally.texts == 800
+
+
+def test_a_process_that_ends_is_noticed_and_started_again(monkeypatch) -> None:
+    watched = Watched()
+    deadly = {"kind": "prices", "files": {"prices.json": ""}, "texts": [], "end": signal.SIGSEGV}
+    with pytest.raises(Unclear, match="died: the process ended with -11"):
+        watched.ask(deadly)
+    assert watched.ask({**deadly, "end": None}) == "refused"
+    with pytest.raises(Unclear, match=r"raw: (FileNotFoundError|ValueError)"):
+        watched.ask({**deadly, "end": None, "files": {"other": ""}})
+    watched.close()
 
 
 @pytest.mark.parametrize("kind", ["small", "optimize", "derived", "text"])

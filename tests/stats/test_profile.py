@@ -64,8 +64,28 @@ def test_a_file_gives_the_same_statistics_back() -> None:
     assert Stats.from_json(stats.to_json()) == stats
 
 
+FILE = (
+    '{"seconds": 1, "rates": {"A": 2}, "selectivity": [{"term": "A.x > 1", "value": 0.25, "error": 0.1}],'
+    ' "events": 2, "schema": {"attributes": {"x": "double"}, "types": ["A"]},'
+    ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
+)
+
+
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "nonsense", '{"schema": {"attributes": {"x": "lump"}, "types": null}}']
+    "text",
+    [
+        "{}",
+        "[]",
+        "nonsense",
+        '{"schema": {"attributes": {"x": "lump"}, "types": null}}',
+        "[" * 100_000,
+        FILE.replace('["A"]', "[null]"),
+        FILE.replace('["A"]', '[["A"]]'),
+        FILE.replace('"ts": "ts"', '"ts": 5'),
+        FILE.replace('"A.x > 1"', "null"),
+        FILE.replace('"value": 0.25', '"value": "0.25"'),
+        FILE.replace('"A": 2', '"\\udc00": 2'),
+    ],
 )
 def test_other_files_are_refused(text: str) -> None:
     with pytest.raises(StrettoError, match="not a file of statistics"):
@@ -104,12 +124,7 @@ def test_a_file_of_measured_statistics_needs_no_sample() -> None:
 
 
 def test_old_files_without_skew_are_read() -> None:
-    text = (
-        '{"seconds": 1, "rates": {"A": 2}, "selectivity": [{"term": "A.x > 1", "value": 0.25, "error": 0.1}],'
-        ' "events": 2, "schema": {"attributes": {"x": "double"}, "types": ["A"]},'
-        ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
-    )
-    assert Stats.from_json(text).rates == {"A": 2.0}
+    assert Stats.from_json(FILE).rates == {"A": 2.0}
 
 
 def test_a_file_is_json_whatever_the_values_are() -> None:
@@ -126,13 +141,8 @@ def test_a_file_is_json_whatever_the_values_are() -> None:
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-1", "1e999", "9" * 400])
 @pytest.mark.parametrize("place", ["seconds", "A", "value", "events"])
 def test_a_file_with_numbers_that_nobody_measured_is_refused(place: str, number: str) -> None:
-    text = (
-        '{"seconds": 1, "rates": {"A": 2}, "selectivity": [{"term": "A.x > 1", "value": 0.25, "error": 0.1}],'
-        ' "events": 2, "schema": {"attributes": {"x": "double"}, "types": ["A"]},'
-        ' "special": {"ts": "ts", "type": "type", "id": "id"}}'
-    )
     with pytest.raises(StrettoError, match="not a file of statistics"):
-        Stats.from_json(re.sub(f'"{place}": [0-9.]+', f'"{place}": {number}', text))
+        Stats.from_json(re.sub(f'"{place}": [0-9.]+', f'"{place}": {number}', FILE))
 
 
 def test_of_a_piece_with_many_slots_some_parts_are_measured(monkeypatch) -> None:

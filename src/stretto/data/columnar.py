@@ -13,7 +13,7 @@ from stretto.data.casts import SHARE, TYPES, is_text, is_timelike, to_time, to_t
 from stretto.data.parts import ReadChunk, Rejected, need_content, need_special, need_time
 from stretto.errors import EventsError
 from stretto.records import dataclass
-from stretto.schema import Special
+from stretto.schema import Special, fields_of
 from stretto.values.texts import value_texts
 from stretto.values.time_units import JudgedUnit, need_unit
 
@@ -91,15 +91,27 @@ def open_parquet(path: Path, special: Special) -> ColumnarPart:
     need_content(path)
     with blamed(str(path), "Parquet"), pq.ParquetFile(path) as file:
         coded = _coded_texts(file)
-        schema, rows = _with_codes(file.schema_arrow, coded), file.metadata.num_rows
+        schema, rows = _named(_with_codes(file.schema_arrow, coded)), file.metadata.num_rows
 
     @contextmanager
     def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:
         # Without pre_buffer: it would keep every page that was read until the file is closed.
-        with pq.ParquetFile(path, read_dictionary=[special.type, *coded], pre_buffer=False) as opened:
+        try:
+            file = pq.ParquetFile(path, read_dictionary=[special.type, *coded], pre_buffer=False)
+        except KeyError as error:
+            raise ValueError("its columns have other names than its schema") from error
+        with file as opened:
             yield opened.iter_batches(batch_size=STEP, columns=names, use_threads=threads)
 
     return _checked(ColumnarPart(str(path), "Parquet", schema, special, rows, raw))
+
+
+def _named(schema: pa.Schema) -> pa.Schema:
+    """Return the schema; raise ValueError where the name of a column or of a field is no text."""
+    for column in schema:
+        for _ in fields_of(column.name, column.type):
+            pass
+    return schema
 
 
 def _coded_texts(file: pq.ParquetFile) -> list[str]:
@@ -135,7 +147,7 @@ def open_arrow(path: Path, special: Special) -> ColumnarPart:
     with blamed(str(path), "Arrow"), pa.memory_map(str(path)) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
-        schema = (pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)).schema
+        schema = _named((pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)).schema)
 
     @contextmanager
     def raw(names: list[str], threads: bool) -> Iterator[Iterator[pa.RecordBatch]]:

@@ -14,6 +14,7 @@ from stretto.data.json_paths import Path, Places, at, blocked, flat, nested_sche
 from stretto.data.json_values import convert, kind_of_values, load
 from stretto.data.parts import Numbers, ReadChunk, Rejected, need_special, need_time
 from stretto.errors import EventsError
+from stretto.json_depth import has_half_pair, is_flat
 from stretto.records import dataclass
 from stretto.schema import Kind, Special, fields_of, kind_of
 from stretto.values.convert import MOST
@@ -291,6 +292,8 @@ def _without_blanks(texts: list[bytes], line: int, row: int) -> _JsonBlock:
 def _parsed(block: _JsonBlock, shape: pa.Schema, others: str) -> pa.Table | None:
     """The lines as a table, one row each, or None where Arrow would refuse or misread one."""
     data = b"\n".join(block.texts) + b"\n"
+    if not is_flat(data) or has_half_pair(data):
+        return None
     try:
         data.decode()  # Arrow takes any bytes inside a text
         table = pa_json.read_json(

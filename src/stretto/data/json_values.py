@@ -1,42 +1,34 @@
 """Single JSON values: what kind they are, and what is wrong with one."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from stretto.data.casts import SHARE, WORDS, kind_of_texts
+from stretto.json_depth import HALF_PAIR, TOO_DEEP, has_half_pair, too_deep_at
 from stretto.schema import Kind
 
 SHOWN = 60
-_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def load(text: bytes) -> dict[str, Any] | str:
     """The object of a line, or what is wrong with the line."""
+    if too_deep_at(text) is not None:
+        return f"not JSON that can be read: {TOO_DEEP}"
     try:
-        value = json.loads(text)
+        value = json.loads(text.decode())
     except UnicodeDecodeError:
         return "not UTF-8 text"
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg} at column {error.colno}"
-    except RecursionError:
-        return "not JSON: nested too deeply"
-    if _HALF.search(text) and not _is_text(value):
-        return "not Unicode text: half of a surrogate pair"
+    except ValueError as error:  # an integer of thousands of digits
+        return f"not JSON that can be read: {error}"
+    if has_half_pair(text):
+        return f"not Unicode text: {HALF_PAIR}"
     return value if isinstance(value, dict) else f"{show(value)} is not an object"
-
-
-def _is_text(value: Any) -> bool:
-    """Whether all names and texts of a value are Unicode: JSON can write what is not."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def show(value: Any) -> str:

@@ -14,11 +14,13 @@ from stretto.engine.results.match_chunks import Output
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.rows.partitions import Ranks
+from stretto.engine.rows.row_blocks import rises
 from stretto.engine.snapshot import StepRange, to_arrow, with_text_ids
 from stretto.engine.step_runner import StepRunner
 from stretto.engine.stream.arena import Arena, Block
 from stretto.engine.stream.intake import Intake
 from stretto.engine.stream.scan_index import ScanIndex
+from stretto.errors import EngineError
 from stretto.pattern.nodes import Stream
 from stretto.pattern.predicates import partition_of
 from stretto.plan.dag import Plan, read_columns
@@ -140,7 +142,14 @@ class LivePlan:
 
     def adopt(self, step: StepRange, chunk: pa.RecordBatch) -> None:
         """Take the events of a step that another plan kept; they are still to be run again."""
-        self.arena.append(self._ranked(self.intake.convert(chunk, 0)[0]))
+        events = self.intake.convert(chunk, 0)[0]
+        ts = events.ts
+        if len(events) != step.end - step.start or not rises(ts) or (len(ts) and ts[0] < step.since):
+            raise EngineError(
+                f"a damaged snapshot: the events of {step.name} are not those of their step"
+                " (restore an older one, or start afresh)"
+            )
+        self.arena.append(self._ranked(events))
         self.steps.append(step)
         self._keep_chunk(step, chunk)
 

@@ -552,9 +552,17 @@ class Engine:
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
-        engine._rebuild(snapshot, plan, engine.counters)
-        engine.counts = snapshot.counts
-        engine.kept_state = snapshot.kept
+        try:
+            engine._rebuild(snapshot, plan, engine.counters)
+            engine.counts = snapshot.counts
+            engine.kept_state = snapshot.kept
+        except (MemoryError, StrettoError):
+            raise
+        except Exception as error:
+            raise EngineError(
+                "the snapshot cannot be restored: it is damaged, or of another plan"
+                " (restore an older one, or start afresh)"
+            ) from error
         arena = engine._live.arena
         engine.repeats.remember(
             np.asarray(engine._known_ids(arena.ids(np.arange(arena.base, arena.end))), np.int64)
@@ -584,6 +592,11 @@ class Engine:
         end = live.arena.end
         self._again(StepRange(end, end, snapshot.until, snapshot.until))
         pending = [live.intake.convert(batch, 0)[0] for batch in snapshot.pending]
+        if any(len(block) and int(block.ts.min()) < snapshot.until for block in pending):
+            raise EngineError(
+                "a damaged snapshot: events that wait are earlier than those that were run"
+                " (restore an older one, or start afresh)"
+            )
         ranks = live.strings.ranks_among if plan.text_ids else None
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending, ranks)
         live.go_on_from(counters)

@@ -5,9 +5,10 @@ so a store that keeps them by name writes only what is new.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any, Final, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, fields, replace
+from itertools import pairwise
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +18,13 @@ from stretto.engine.stream.arena import Block
 from stretto.errors import EngineError
 from stretto.records import dataclass
 from stretto.schema import Kind, Special
+from stretto.screen import shortened
 from stretto.values.strings import Strings
 
 VERSION = 1
+MOST: Final = int(np.iinfo(np.int64).max)
+SHOWN: Final = 60
+Numbers = TypeVar("Numbers", "StepRange", "Counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +96,58 @@ class Snapshot:
                 raise EngineError(
                     f"a snapshot of version {header['version']}; this engine reads version {VERSION}"
                 )
-            steps = tuple(StepRange(**step) for step in header["steps"])
+            steps = tuple(numbers_in(StepRange, step) for step in header["steps"])
             chunks = {step.name: from_ipc(files[step.name]) for step in steps}
             pending = tuple(from_ipc(files[f"pending-{i}"]) for i in range(header["pending"]))
-            times = (header["greatest"], header["until"], header["lateness_us"])
-            counts = Counts(**header["counts"])
-            return cls(steps, chunks, pending, *times, counts, kept=header.get("kept", ""))
-        except (KeyError, TypeError, ValueError, pa.ArrowInvalid) as error:
-            raise EngineError(f"a damaged snapshot: {error!r}") from error
+            greatest, until, lateness_us = map(
+                number_in, map(header.get, ("greatest", "until", "lateness_us"))
+            )
+            counts = numbers_in(Counts, header["counts"])
+            _check_steps(steps, chunks)
+            kept = _text(header.get("kept", ""))
+            return cls(steps, chunks, pending, greatest, until, lateness_us, counts, kept=kept)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            what: object = f"{error} is missing" if isinstance(error, KeyError) else error
+            if isinstance(error, AttributeError | TypeError):
+                what = "something else stands where an object or a list is due"
+            raise EngineError(
+                f"a damaged snapshot: {what} (restore an older one, or start afresh)"
+            ) from error
+
+
+def numbers_in(kind: type[Numbers], read: Any) -> Numbers:
+    """Return the record that a header has as an object; raise ValueError where it is not one of integers."""
+    names = {one.name: one for one in fields(kind)}
+    if not isinstance(read, dict) or not read.keys() <= names.keys():
+        raise ValueError(f"{shortened(repr(read), SHOWN)} stands where {', '.join(names)} are due")
+    missing = [name for name, one in names.items() if one.default is MISSING and name not in read]
+    if missing:
+        raise ValueError(f"`{missing[0]}` is missing")
+    return kind(**{name: number_in(value) for name, value in read.items()})
+
+
+def number_in(read: Any) -> int:
+    """Return an integer of a header; raise ValueError where it is none of 64 bits."""
+    if type(read) is not int or not -MOST <= read <= MOST:
+        raise ValueError(f"{shortened(repr(read), SHOWN)} stands where an integer is due")
+    return read
+
+
+def _text(read: Any) -> str:
+    """Return a text of a header; raise ValueError where it is none."""
+    if not isinstance(read, str):
+        raise ValueError(f"{shortened(repr(read), SHOWN)} stands where a text is due")  # noqa: TRY004 - what is wrong is the file
+    return read
+
+
+def _check_steps(steps: Sequence[StepRange], chunks: Mapping[str, pa.RecordBatch]) -> None:
+    """Raise ValueError where steps do not follow each other, or have other numbers of events than their chunks."""
+    for step in steps:
+        if step.start < 0 or chunks[step.name].num_rows != step.end - step.start:
+            raise ValueError(f"the chunk {step.name} has {chunks[step.name].num_rows:,} events")
+    for before, after in pairwise(steps):
+        if before.end != after.start or before.until > after.since:
+            raise ValueError(f"{after.name} does not follow {before.name}")
 
 
 NO_RAW_EVENT: Final = int(np.iinfo(np.int64).min)
@@ -142,6 +191,12 @@ def to_ipc(batch: pa.RecordBatch, options: pa.ipc.IpcWriteOptions | None = None)
 
 
 def from_ipc(data: bytes) -> pa.RecordBatch:
-    """The batch that `to_ipc` wrote."""
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_next_batch()
+    """Return the batch that `to_ipc` wrote. Raise ValueError for damaged data: Arrow trusts offsets and codes."""
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            batch = reader.read_next_batch()
+        batch.validate(full=True)
+    except (pa.ArrowException, OSError, StopIteration) as error:
+        lines = str(error).strip().splitlines() or ["it ends before the first batch"]
+        raise ValueError(f"no Arrow data, or damaged: {lines[0]}") from error
+    return batch

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from stretto.atomic import write_text
 from stretto.errors import StrettoError
+from stretto.json_depth import load_json
 from stretto.records import dataclass
 
 VARIABLE: Final = "STRETTO_PRICES"
@@ -115,7 +116,7 @@ def save(prices: Prices, path: Path | None = None) -> Path:
 def _parsed(text: str, place: Path) -> Prices:
     hint = "`stretto calibrate` writes it anew"
     try:
-        read = json.loads(text)
+        read = load_json(text)
     except ValueError as error:
         raise StrettoError(f"{place}: not a file of prices: {error}; {hint}") from error
     found: Any = read.get("prices") if isinstance(read, dict) else None
@@ -131,5 +132,5 @@ def _parsed(text: str, place: Path) -> Prices:
             )
     try:
         return replace(Prices(), **{name: float(value) for name, value in found.items()})
-    except StrettoError as error:
+    except (OverflowError, StrettoError) as error:
         raise StrettoError(f"{place}: {error}; {hint}") from error

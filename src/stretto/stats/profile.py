@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 import pyarrow as pa
 
 from stretto.errors import StrettoError, StrettoWarning
+from stretto.json_depth import load_json
 from stretto.pattern.piece import Detection, Piece
 from stretto.pattern.project import Projector
 from stretto.pattern.workload import Workload
@@ -32,7 +33,7 @@ from stretto.stats.sampling import (
     usual_length,
 )
 from stretto.stats.selectivity import Selectivities
-from stretto.stats.skew import figure
+from stretto.stats.skew import figure, name_of
 from stretto.values.tables import as_table, is_spark_frame
 from stretto.values.time_units import as_numbers, in_unit, judged_unit
 
@@ -205,13 +206,11 @@ class Stats:
     @classmethod
     def from_json(cls, text: str) -> Self:
         try:
-            read = json.loads(text)
+            read = load_json(text)
             found = read["schema"]
-            schema = Schema(
-                {name: Kind(kind) for name, kind in found["attributes"].items()},
-                None if found["types"] is None else frozenset(found["types"]),
-                Special(**read["special"]),
-            )
+            types = None if found["types"] is None else frozenset(map(name_of, found["types"]))
+            special = Special(**{name: name_of(column) for name, column in read["special"].items()})
+            schema = Schema({name: Kind(kind) for name, kind in found["attributes"].items()}, types, special)
             return cls(
                 schema,
                 figure(read["seconds"]),
@@ -220,8 +219,15 @@ class Stats:
                 figure(read.get("otherwise", 0.0)),
                 Selectivities.from_json(read),
             )
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise StrettoError(f"not a file of statistics: {error}") from error
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            what: object = error
+            if isinstance(error, KeyError):
+                what = f"{error} is missing"
+            elif isinstance(error, AttributeError | IndexError | TypeError):
+                what = "something else stands where an object or a list is due"
+            raise StrettoError(
+                f"not a file of statistics, or damaged: {what} (`stretto stats` writes a new one)"
+            ) from error
 
 
 def _parts(piece: Piece) -> Iterable[Piece]:

@@ -18,7 +18,7 @@ from stretto.stats.drawn_tuples import Link, TupleFrame, Tuples, draw
 from stretto.stats.remembered import remembered
 from stretto.stats.safe_estimates import otherwise
 from stretto.stats.sample import Sample
-from stretto.stats.skew import UNKNOWN, Skew, agreement, figure, skew_of
+from stretto.stats.skew import UNKNOWN, Skew, agreement, figure, name_of, skew_of
 from stretto.stats.term_clusters import (
     Cluster,
     cluster_words,
@@ -333,7 +333,8 @@ class Selectivities:
     def from_json(cls, read: Mapping[str, Any]) -> "Selectivities":
         known, counts = _from_entries(read["selectivity"]), _from_entries(read.get("counts", ()))
         skews = {
-            (entry["stream"], entry["attribute"]): Skew.from_json(entry) for entry in read.get("skew", ())
+            (name_of(entry["stream"]), name_of(entry["attribute"])): Skew.from_json(entry)
+            for entry in read.get("skew", ())
         }
         rates = {name: figure(rate) for name, rate in read.get("rates", {}).items()}
         return cls(known=known, skews=skews, rates=rates, counts=counts)
@@ -348,7 +349,9 @@ def _entries(known: Mapping[Words, Selectivity]) -> list[dict[str, Any]]:
 
 def _from_entries(read: Iterable[Mapping[str, Any]]) -> dict[Words, Selectivity]:
     return {
-        (entry["term"], entry.get("of", "")): Selectivity(figure(entry["value"]), figure(entry["error"]))
+        (name_of(entry["term"]), name_of(entry.get("of", ""))): Selectivity(
+            figure(entry["value"]), figure(entry["error"])
+        )
         for entry in read
     }
 

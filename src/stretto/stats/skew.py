@@ -41,20 +41,34 @@ class Skew:
     @classmethod
     def from_json(cls, read: dict[str, Any]) -> Self:
         return cls(
-            int(read["distinct"]),
+            int(figure(read["distinct"])),
             figure(read["sum_of_squares"]),
             figure(read["heaviest"]),
-            tuple((value, figure(share)) for value, share in read["heavy"]),
+            tuple((_plain(heavy[0]), figure(heavy[1])) for heavy in read["heavy"]),
             figure(read["rest"]),
             figure(read["effective"]),
         )
 
 
+def name_of(read: Any) -> str:
+    """Return a name of a file of statistics; raise ValueError where it is no text."""
+    if not isinstance(read, str):
+        raise ValueError(f"{read!r} stands where a name is due")  # noqa: TRY004 - what is wrong is the file
+    return read
+
+
+def _plain(read: Any) -> Any:
+    """Return a value of an attribute; raise ValueError for a list or an object."""
+    if isinstance(read, list | dict):
+        raise ValueError(f"{read!r} stands where a value is due")  # noqa: TRY004 - what is wrong is the file
+    return read
+
+
 def figure(read: Any) -> float:
     """A number of a file of statistics; ValueError where it is none that was ever measured."""
-    number = float(read)
+    number = float(read) if isinstance(read, int | float) else -1.0
     if not 0.0 <= number < inf:
-        raise ValueError(f"{read} stands where a number of at least 0 is due")
+        raise ValueError(f"{read!r} stands where a number of at least 0 is due")
     return number
 
 

@@ -11,10 +11,12 @@ that begins with its word, so that a tree nests one array per node:
     ["in", x, option, ...]  ["not in", x, option, ...]  ["between", x, low, high]  ["not between", x, low, high]
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from stretto.errors import Mistake, QueryError
+from stretto.json_depth import HALF_PAIR
 from stretto.text import syntax
 from stretto.text.json_nodes import (
     expect,
@@ -54,12 +56,23 @@ def from_json(data: Any) -> tuple[syntax.Statement, ...]:
     mistakes: list[Mistake] = []
     for at, entry in enumerate(data["statements"]):
         try:
+            _need_text(entry)
             statements.append(_read_statement(entry))
         except ValueError as error:
             mistakes.append(Mistake(f"statement {at + 1} of the JSON form: {error}"))
     if mistakes:
         raise QueryError(mistakes)
     return tuple(statements)
+
+
+def _need_text(entry: Any) -> None:
+    """Raise ValueError where a text of a statement holds half of a surrogate pair."""
+    try:
+        json.dumps(entry, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"it holds {HALF_PAIR}, which is not Unicode text") from None
+    except (TypeError, RecursionError):
+        return  # no JSON, or too deep: told by those who read it
 
 
 # ---- writing

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from stretto.errors import Mistake, QueryError, StrettoError
+from stretto.errors import Mistake, QueryError, Span, StrettoError
+from stretto.json_depth import HALF_PAIR
 from stretto.text import syntax
 from stretto.text.alike.statements import AlikeQueries, AlikeReader, Statements
 from stretto.text.clauses import drafts
@@ -33,6 +34,9 @@ def parse_partial(
     A statement with mistakes in WHERE alone comes without its terms. A statement with other mistakes is left out: its
     name means something, but nothing is known of it. The statements are a tuple, or `Statements` where many are alike.
     """
+    half = _half_pair(text)
+    if half is not None:
+        return (), (half,)
     lines = line_starts(text)
     reader = AlikeReader(text, lines)
     try:
@@ -147,7 +151,22 @@ def _all_mistakes(reader: AlikeReader, of_tokens: list[Mistake]) -> list[Mistake
     return [*of_tokens, *found]
 
 
+def _half_pair(text: str) -> Mistake | None:
+    """Return the mistake of a text with half of a surrogate pair, None where there is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        at = Span(line, column, line, column + 1)
+        return Mistake(f"{HALF_PAIR}, which is not Unicode text", at, "write the whole character")
+    return None
+
+
 def _parse_alone(rule: str, text: str, what: str) -> Any:
+    half = _half_pair(text)
+    if half is not None:
+        raise QueryError([half], text)
     try:
         chunks = list(tokenize(text))
     except OpenStringError:

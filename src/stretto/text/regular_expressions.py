@@ -8,6 +8,8 @@ from re import _constants, _parser  # what `re.compile` reads a pattern with
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.json_depth import HALF_PAIR
+
 
 @lru_cache(maxsize=4096)
 def regex_problem(pattern: str) -> str:
@@ -16,6 +18,8 @@ def regex_problem(pattern: str) -> str:
         pc.match_substring_regex(pa.array([""]), pattern)
     except pa.ArrowInvalid as error:
         return str(error).partition("expression: ")[2] or str(error)
+    except UnicodeEncodeError:
+        return f"it holds {HALF_PAIR}"
     return ""
 
 

@@ -13,6 +13,8 @@ from stretto.values.vector import Vector
 MOST: Final = int(np.iinfo(np.int64).max)
 UNITS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 DAY_US: Final = 86_400_000_000
+DIGITS: Final = 15
+"""Decimals of so many digits stay different, and in their order, as doubles."""
 
 
 def as_kind(column: pa.Array, kind: Kind) -> pa.Array:
@@ -30,6 +32,16 @@ def as_kind(column: pa.Array, kind: Kind) -> pa.Array:
     if kind is Kind.INT and types.is_uint64(column.type):
         return pc.min_element_wise(column, pa.scalar(MOST, pa.uint64()), skip_nulls=False).cast(pa.int64())
     return column.cast(kind.arrow, safe=False)
+
+
+def loses_digits(column: pa.Array) -> bool:
+    """Return whether a column holds decimals of more digits than doubles tell apart."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    if not pa.types.is_decimal(column.type) or column.type.precision <= DIGITS:
+        return False
+    most = pc.max(pc.abs(column.cast(pa.float64()))).as_py()
+    return most is not None and most * 10.0**column.type.scale >= 10.0**DIGITS
 
 
 def beyond(column: pa.Array, kind: Kind) -> Bool | None:

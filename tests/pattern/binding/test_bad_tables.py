@@ -154,3 +154,52 @@ def test_a_mistake_in_a_folder_names_the_file(tmp_path: Path) -> None:
 def test_files_that_do_not_fit_together(tmp_path: Path, second: str, expected: str) -> None:
     folder_of(tmp_path, a=GOOD, b=second)
     assert expected in told(tmp_path, TABLE.format("limits") + QUERY)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            '{"id": 1}\n{"id": ' + "[" * 20_000 + "]" * 20_000 + "}",
+            "line 2 is nested more than 100 levels deep",
+        ),
+        ('{"id":\n' * 20_000, "line 101 is nested more than 100 levels deep"),
+        ('{"id": "\\udc00"}\n', "half of a surrogate pair"),
+    ],
+    ids=["deep", "open", "half"],
+)
+def test_json_that_no_parser_should_see(tmp_path: Path, rows: str, expected: str) -> None:
+    (tmp_path / "limits.json").write_text(rows)
+    said = told(tmp_path, TABLE.format("limits.json") + QUERY)
+    assert (
+        f"`limits.json` cannot be read: {expected if 'half' not in expected else 'it holds ' + expected}"
+        in said
+    )
+
+
+def test_a_list_is_no_key(tmp_path: Path) -> None:
+    (tmp_path / "limits.json").write_text('{"id": ["a"], "low": 1.5, "horizon": "1 s"}\n')
+    said = told(tmp_path, TABLE.format("limits.json") + QUERY)
+    assert "`id` is a list" in said
+    assert "a key is a text, a number, a time or a truth value" in said
+
+
+def test_damaged_columns_of_a_table_file_are_told(tmp_path: Path) -> None:
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 7], pa.int32()), pa.array(["a"]), safe=False)
+    table = pa.table({"id": codes})
+    with (
+        pa.OSFile(str(tmp_path / "limits.arrow"), "wb") as file,
+        pa.ipc.new_file(file, table.schema) as writer,
+    ):
+        writer.write_table(table)
+    assert "`limits.arrow` cannot be read: " in told(tmp_path, TABLE.format("limits.arrow") + QUERY)
+
+
+def test_a_column_whose_name_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "limits.csv").write_bytes(b"id,l\x80w\n1,2\n")
+    assert "`limits.csv` cannot be read: " in told(tmp_path, TABLE.format("limits.csv") + QUERY)
+
+
+def test_a_first_row_that_is_null_is_told(tmp_path: Path) -> None:
+    (tmp_path / "limits.json").write_text(' null\n{"id": 1}\n')
+    assert "its first row is null, not an object" in told(tmp_path, TABLE.format("limits.json") + QUERY)

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from tests.spark.io.test_ddl import DDL
 
+from stretto.data.files import open_events
 from stretto.errors import EventsError
 from stretto.schema import Kind, Schema, Special
 from stretto.spark.checkpoint_notes import write_note
@@ -139,6 +140,45 @@ def test_csv_rows_that_are_none_are_set_apart(spark: SparkSession, tmp_path: Pat
         ('{"ts":"never","type":"C","x":1.0,"k":"c"}', "ts is no time: never"),
         ("2024-01-01T09:00:00,E,many,e", "no row of these columns"),
     }
+
+
+ODD_LINES = [
+    *["[]", "3", '"x"', "null", "true", "{}", "", "   ", "\t", "{broken", "// c", '{"a": 1}'],
+    '[{"ts": "2024-01-01T09:00:00", "type": "B", "x": 9}]',
+    *(
+        '{"ts": "2024-01-01T09:00:00", "type": "B", ' + rest
+        for rest in (
+            *['"x": "many"}', '"x": 1} x', '"x": 1}{}', '"x": 1,}', '"x": true}', '"x": [1]}', '"x": 01}'],
+            *[r'"x": 1, "m": "\udc00"}', r'"x": 1, "m": "\ud83d\ude00"}', r'"x": 1, "m": "\\ud800 } x"}'],
+            *['"x": 1, "m": "' + "[" * 300 + '"}', '"x": 1, "m": "}{"}', '"x": 1, "m": [{}]}', '"x": NaN}'],
+            *['"x": 1, "m": ' + "[" * n + "]" * n + "}" for n in (99, 100, 20_000)],
+            *['"x": 1, "m": ' + "[" * 20_000, "'x': 1}"],
+        )
+    ),
+]
+
+
+def test_json_lines_are_rejected_as_in_process(spark: SparkSession, tmp_path: Path) -> None:
+    good = json.dumps({"ts": "2024-01-01T09:00:00", "type": "A", "x": 1.5})
+    folder = folder_with(tmp_path, "1.jsonl", "\n".join([*[good] * 60, *ODD_LINES]) + "\n")
+    in_process = open_events(folder / "1.jsonl")
+    events = sum(batch.num_rows for batch in in_process.batches())
+    rejected = sorted(in_process.take_rejected()["text"].to_pylist())
+    source = opened(spark, folder)
+    assert len(arrived(source.events, "odd_good", tmp_path)) == events
+    assert source.unreadable is not None
+    assert sorted(row.text for row in arrived(source.unreadable, "odd_bad", tmp_path)) == rejected
+    assert len(rejected) == 20
+
+
+@pytest.mark.parametrize(
+    "given", ["{}", '{"type": "struct", "fields": [[]]}', '{"fields":' * 500, "{" * 100_000]
+)
+def test_json_that_is_no_schema_is_told(given: str) -> None:
+    with pytest.raises(
+        StrettoSparkError, match=r"no list of columns .*(not the JSON that Spark writes|deep|Expecting)"
+    ):
+        parse_schema(given)
 
 
 def test_json_lines_and_columns_that_are_remembered(spark: SparkSession, tmp_path: Path) -> None:

@@ -95,3 +95,20 @@ def test_there_is_one_timer_for_what_comes_first(window, store):
 def test_the_floor_cuts_between_times():
     assert from_floor(np.array([1, 3, 3, 5]), 3) == 1
     assert from_floor(np.array([], np.int64), 3) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[]",
+        "{}",
+        '{"layout": 1}',
+        Head().to_text().replace('"rows": 0', '"rows": "0"'),
+        Head().to_text().replace('"rows": 0', '"rows": 0, "more": 1'),
+        Head().to_text().replace('"late": 0', '"late": null'),
+    ],
+)
+def test_damaged_numbers_are_refused(text: str) -> None:
+    with pytest.raises(StrettoSparkError, match="the checkpoint is damaged: the numbers of a target"):
+        Head.from_text(text)

@@ -1,6 +1,7 @@
 """Versions of a workload: published, read back, refused where they do not fit, picked up from a file that changes."""
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,6 +62,14 @@ def test_a_damaged_version_says_so() -> None:
     for part in (plan[: len(plan) // 8 * 4], "", plan[4:]):
         with pytest.raises(StrettoSparkError, match="damaged"):
             Version.from_bytes(whole.replace(plan.encode(), part.encode()))
+
+
+def test_a_plan_of_another_digest_is_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Version(3, RISE, optimize(Workload.parse(RISE), SCHEMA)).to_bytes()
+    monkeypatch.setattr(pickle, "loads", lambda *_: pytest.fail("unpickled"))
+    plan = json.loads(whole)["plan"]
+    with pytest.raises(StrettoSparkError, match="its plan has another digest"):
+        Version.from_bytes(whole.replace(plan.encode(), plan[::-1].encode()))
 
 
 def test_the_same_workload_is_not_published_again(tmp_path: Path) -> None:

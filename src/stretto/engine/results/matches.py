@@ -14,7 +14,7 @@ from stretto.engine.counters import Counters
 from stretto.engine.results.match_chunks import MatchChunk, Output, in_blocks
 from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.match_rows import file_rows, match_schema, typed_rows
-from stretto.engine.results.python_values import reader_of
+from stretto.engine.results.python_values import python_rows, reader_of
 from stretto.engine.results.routed import member_counts
 from stretto.engine.results.totals import TOTALS, totals_beginning
 from stretto.errors import instead_of
@@ -220,11 +220,14 @@ class Matches:
         return self._places.get(query, ()) if self._keys(query) else self._places[query]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Each match as a dictionary: its query, its times, its events by variable, and what it returned by name."""
+        """Each match as a dictionary: its query, its times, its events by variable, and what it returned by name.
+
+        A time outside of the years 1 to 9999, which Python does not have, is its ISO text.
+        """
         for query, output in self._outputs.items():
             read = reader_of(output.returns)
             for chunk in in_blocks(output, self._chunks[query], rows=1 << 16):
-                for row in file_rows(output, chunk).to_pylist(maps_as_pydicts="strict"):
+                for row in python_rows(file_rows(output, chunk)):
                     yield {**row, "returned": read(row["returned"])}
 
     @overload

@@ -1,12 +1,15 @@
 """What matches return, as Python has it: times and durations are no texts and numbers."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from stretto.pattern.nodes import Return
+import pyarrow as pa
+
+from stretto.pattern.nodes import TIMES, Return
 from stretto.schema import Kind
+from stretto.values.texts import time_texts
 
 Values = dict[str, Any]
 
@@ -32,6 +35,25 @@ def reader_of(returns: Sequence[Return]) -> Callable[[str | None], Values]:
         return found
 
     return read
+
+
+def python_rows(rows: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Yield rows of match files as dictionaries; a time that Python does not have is its text."""
+    names = rows.schema.names
+    columns = [_python_times(rows.column(i)) if name in TIMES else None for i, name in enumerate(names)]
+    others = rows.select([name for name in names if name not in TIMES]).to_pylist(maps_as_pydicts="strict")
+    for number, values in enumerate(others):
+        times = ((name, column[number]) for name, column in zip(names, columns, strict=True) if column)
+        row = dict(times) | values
+        yield {name: row[name] for name in names}
+
+
+def _python_times(column: Any) -> list[Any]:
+    try:
+        found: list[Any] = column.to_pylist()
+    except OverflowError:
+        found = [None if text is None else _time(text) for text in time_texts(column).to_pylist()]
+    return found
 
 
 def _put(values: Values, kinds: Mapping[str, Kind]) -> None:

@@ -31,7 +31,9 @@ from stretto.engine.results.routed import Routed
 from stretto.engine.results.walked import in_turn, picked
 from stretto.engine.rows.row_blocks import rises
 from stretto.engine.rows.sieve import Keys, Sieve, Sieving, first_sieve, limit_sieve
+from stretto.engine.snapshot import number_in
 from stretto.engine.stream.arena import Arena
+from stretto.errors import EngineError
 from stretto.plan.dag import Plan
 from stretto.plan.families.members import Route
 from stretto.plan.ops import Emit
@@ -226,9 +228,9 @@ class Thinner:
 
     def restore(self, state: Mapping[str, Any], strings: Strings) -> None:
         """Go on from what `state` gave."""
-        self.dropped = int(state["dropped"])
-        self._marks.restore((key, int(mark)) for key, mark in state["marks"])
-        self._stretch = (int(state["stretch"][0]), int(state["stretch"][1]))
+        self.dropped = number_in(state["dropped"])
+        self._marks.restore((key, number_in(mark)) for key, mark in state["marks"])
+        self._stretch = (number_in(state["stretch"][0]), number_in(state["stretch"][1]))
         self._longest.from_text(state["held"], strings)
 
 
@@ -294,10 +296,15 @@ class Thinners:
         return json.dumps(states) if states else ""
 
     def from_text(self, text: str) -> None:
-        """Go on from what `to_text` gave; queries that it does not know begin afresh."""
+        """Go on from what `to_text` gave; queries that it does not know begin afresh. EngineError for damaged text."""
         strings = Strings()
-        states = json.loads(text) if text else {}
-        for query, thinner in self.thinners.items():
-            fresh = self.thinners[query] = Thinner(thinner.op, text_ids=thinner.text_ids)
-            if query in states and states[query]["meaning"] == fresh.meaning:
-                fresh.restore(states[query], strings)
+        try:
+            states = json.loads(text) if text else {}
+            for query, thinner in self.thinners.items():
+                fresh = self.thinners[query] = Thinner(thinner.op, text_ids=thinner.text_ids)
+                if query in states and states[query]["meaning"] == fresh.meaning:
+                    fresh.restore(states[query], strings)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise EngineError(
+                "what KEEP and LIMIT remember is damaged (restore an older snapshot, or start afresh)"
+            ) from error

@@ -4,7 +4,7 @@ Rows that become matches as they are have 32-bit positions and, where the times 
 times: what is written to new memory for a match is most of what it costs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -52,8 +52,8 @@ def blocks_for(width: int, room: int, expected: int | None, since: int | None) -
         return np.empty((2, room), np.int64), np.empty((width, room), np.int64)
     if expected > 0:
         room = min(room, max(FEWEST, 2 * expected))
-    times = np.empty((2, room), np.int64 if since is None else np.uint32)
-    out = np.empty((width, room), np.int32)
+    new: Callable[..., I64] = np.empty
+    times, out = new((2, room), np.int64 if since is None else np.uint32), new((width, room), np.int32)
     for block in (times, out):
         ask_for_pages(block, min(room, expected))
     return times, out

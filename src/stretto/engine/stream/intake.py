@@ -8,10 +8,10 @@ import pyarrow as pa
 from stretto.engine.kernels.counting_sort import recoded
 from stretto.engine.kernels.when_to_compile import is_due
 from stretto.engine.stream.arena import Block
-from stretto.errors import EventsError, near
+from stretto.errors import EventsError, near, warn
 from stretto.records import dataclass
 from stretto.schema import LISTS, Kind, Special, column_of, kind_of, need_once
-from stretto.values.convert import as_kind, beyond, plain
+from stretto.values.convert import DIGITS, as_kind, beyond, loses_digits, plain
 from stretto.values.lists import list_texts
 from stretto.values.rows import I64, Bool
 from stretto.values.strings import Strings, decoded, not_utf8, valid_texts
@@ -161,6 +161,11 @@ class Intake:
             misfit = beyond(column, kind)
             if misfit is not None:
                 bad.append((misfit, f"{name} is out of range"))
+            if loses_digits(column):
+                warn(
+                    f"column `{name}` holds decimals of more than {DIGITS} digits, which are compared as doubles:"
+                    " values that differ in later digits are equal (give the column as integers, or as texts)"
+                )
             return plain(as_kind(column, kind))
         try:
             return self.strings.encode(column)

@@ -63,7 +63,16 @@ class Parcel:
 
     @classmethod
     def from_bytes(cls, fragment: int, unit: int, side: int, events: bytes, rows: bytes) -> Self:
-        return cls(fragment, unit, side, from_ipc(events), from_ipc(rows))
+        """Return the parcel that `to_bytes` wrote; raise ValueError where its rows hold events that it has not."""
+        read = cls(fragment, unit, side, from_ipc(events), from_ipc(rows))
+        columns = read.rows.columns
+        plain = [column.values if pa.types.is_large_list(column.type) else column for column in columns]
+        if len(columns) < len(HEAD) or not all(pa.types.is_int64(c.type) and not c.null_count for c in plain):
+            raise ValueError("its rows are no numbers of events")
+        for column in plain[len(HEAD) :]:
+            if len(column) and int(column.to_numpy().max()) >= read.events.num_rows:
+                raise ValueError("its rows hold events that it has not")
+        return read
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from stretto.engine.snapshot import from_ipc, to_ipc
 from stretto.engine.units.parcels import Parcel
+from stretto.errors import EngineError
 
 
 class UnitStep(NamedTuple):
@@ -39,22 +40,28 @@ class UnitState(NamedTuple):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "UnitState":
-        """The state that `to_bytes` wrote."""
-        batch = from_ipc(data)
-        about = {key.decode(): int(value) for key, value in batch.schema.metadata.items()}
-        steps: list[UnitStep] = []
-        ahead: tuple[Parcel, ...] = ()
-        for number, rows in groupby(batch.to_pylist(), key=lambda row: row["step"]):
-            own = list(rows)
-            parcels = tuple(
-                Parcel.from_bytes(row["fragment"], row["unit"], row["side"], row["events"], row["rows"])
-                for row in own
-            )
-            if number == about["ahead"]:
-                ahead = parcels
-            else:
-                steps.append(UnitStep(own[0]["since"], own[0]["until"], parcels))
-        return cls(about["until"], tuple(steps), ahead)
+        """Return the state that `to_bytes` wrote; raise EngineError for damaged bytes."""
+        try:
+            batch = from_ipc(data)
+            batch = batch.select(SAVED.names).cast(SAVED.with_metadata(batch.schema.metadata))
+            about = {key.decode(): int(value) for key, value in (batch.schema.metadata or {}).items()}
+            last, until = about["ahead"], about["until"]
+            steps: list[UnitStep] = []
+            ahead: tuple[Parcel, ...] = ()
+            for number, rows in groupby(batch.to_pylist(), key=lambda row: row["step"]):
+                own = list(rows)
+                parcels = tuple(
+                    Parcel.from_bytes(row["fragment"], row["unit"], row["side"], row["events"], row["rows"])
+                    for row in own
+                )
+                if number == last:
+                    ahead = parcels
+                else:
+                    steps.append(UnitStep(own[0]["since"], own[0]["until"], parcels))
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise EngineError(f"a damaged state of a unit: {what} (start with another checkpoint)") from error
+        return cls(until, tuple(steps), ahead)
 
 
 SAVED = pa.schema(

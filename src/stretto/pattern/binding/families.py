@@ -11,7 +11,7 @@ from stretto.pattern.binding.scope import FamilyRow, Report
 from stretto.pattern.derived.families import Family
 from stretto.pattern.derived.tables import LookupTable
 from stretto.pattern.nodes import Query
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 from stretto.text.parser import parse_duration
 from stretto.text.values import size_problem
@@ -65,6 +65,11 @@ class FamilyBinder:
         if found is None:
             return None
         table, kind, column = found
+        if kind in LISTS:
+            self.report.add(
+                f"`{key.name}` is a list", key.span, "a key is a text, a number, a time or a truth value"
+            )
+            return None
         texts = key_texts(column, kind)
         if texts.null_count:
             missing = texts.to_pylist().index(None)

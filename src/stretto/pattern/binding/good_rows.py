@@ -9,7 +9,7 @@ import pyarrow as pa
 from stretto.pattern.binding.families import key_texts, window_size
 from stretto.pattern.derived.tables import LookupTable, TableError
 from stretto.pattern.workload import Workload
-from stretto.schema import Kind
+from stretto.schema import LISTS, Kind
 from stretto.text import syntax
 from stretto.text.alike.statements import samples
 
@@ -44,9 +44,10 @@ def with_good_rows(workload: Workload) -> tuple[Workload, list[str]]:
 
 def _bad_rows(query: syntax.Query, each: syntax.ForEach, table: LookupTable) -> Iterator[tuple[int, str]]:
     key, window = each.key, query.within.row
-    if key is not None and key.name in table.kinds:
+    kind = None if key is None else table.kinds.get(key.name)
+    if key is not None and kind is not None and kind not in LISTS:
         seen: dict[str, int] = {}
-        for row, text in enumerate(key_texts(table.rows.column(key.name), table.kinds[key.name]).to_pylist()):
+        for row, text in enumerate(key_texts(table.rows.column(key.name), kind).to_pylist()):
             if text is None:
                 yield row, f"the key `{key.name}` is null"
             elif seen.setdefault(text, row) != row:

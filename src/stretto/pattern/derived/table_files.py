@@ -8,6 +8,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
+from stretto.json_depth import HALF_PAIR, TOO_DEEP, has_half_pair, too_deep_at
+
 _BLOCK: Final = 2**31 - 1
 
 
@@ -24,8 +26,16 @@ def _csv(file: Any, delimiter: str = ",") -> pa.Table:
 
 
 def _json(file: Any) -> pa.Table:
+    data = file.read()
+    line = too_deep_at(data)
+    if line is not None:
+        raise ValueError(f"line {line} is {TOO_DEEP}")
+    if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"null"):  # Arrow ends the process
+        raise ValueError("its first row is null, not an object")
+    if has_half_pair(data):
+        raise ValueError(f"it holds {HALF_PAIR}, which is not Unicode text")
     return pa_json.read_json(
-        file, read_options=pa_json.ReadOptions(block_size=min(max(file.size(), 1), _BLOCK))
+        pa.BufferReader(data), read_options=pa_json.ReadOptions(block_size=min(max(len(data), 1), _BLOCK))
     )
 
 

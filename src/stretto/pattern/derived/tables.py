@@ -136,7 +136,9 @@ def _rows_of(file: Path, path: str) -> pa.Table:
         if not file.is_file():
             raise TableError(f"`{path}` is {'no file' if file.exists() else 'not there'} (looked for {file})")
         with pa.OSFile(str(file), "rb") as opened:
-            return read(opened)
+            rows = read(opened)
+        rows.validate(full=True)  # Arrow trusts the offsets and codes of a file
+        return rows.rename_columns(rows.column_names)  # ValueError where a name is no text
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, TableError):
             raise

@@ -1,6 +1,5 @@
 """The columns of a source's events: given, remembered from the last start, or found out from the first events."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from stretto.data.json_paths import Places
 from stretto.data.json_text import JsonPart
 from stretto.data.parts import FilePart, need_special
 from stretto.errors import EventsError
+from stretto.json_depth import load_json
 from stretto.schema import Kind, Schema, Special, need_once
 from stretto.spark.checkpoint_notes import read_note
 from stretto.spark.errors import StrettoSparkError
@@ -50,16 +50,22 @@ SPARK_TYPES: Final[Mapping[Kind, T.DataType]] = {
 def parse_schema(text: str) -> T.StructType:
     """Columns as Spark writes them: `ts TIMESTAMP, type STRING, price DOUBLE`, or a file with that or with JSON."""
     path = Path(text)
-    given = path.read_text(encoding="utf-8") if len(text) < 1_000 and path.is_file() else text
     try:
-        if given.lstrip().startswith("{"):
-            return T.StructType.fromJson(json.loads(given))
-        return columns_of_ddl(given)
-    except (PySparkException, ValueError, KeyError, TypeError, AssertionError) as error:
+        given = path.read_text(encoding="utf-8") if len(text) < 1_000 and path.is_file() else text
+        return _columns_of_json(given) if given.lstrip().startswith("{") else columns_of_ddl(given)
+    except (OSError, PySparkException, ValueError) as error:
         raise StrettoSparkError(
             f"--schema: `{text}` is no list of columns (write one like `ts TIMESTAMP, type STRING, price DOUBLE`):"
             f" {error}"
         ) from None
+
+
+def _columns_of_json(text: str) -> T.StructType:
+    read = load_json(text)
+    try:
+        return T.StructType.fromJson(read)
+    except (AttributeError, KeyError, TypeError, AssertionError) as error:
+        raise ValueError("it is not the JSON that Spark writes for columns") from error
 
 
 def arrow_columns(df: DataFrame) -> pa.Schema:

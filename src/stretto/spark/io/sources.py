@@ -20,6 +20,7 @@ from pyspark.sql import types as T  # noqa: N812 - as everybody calls it
 from stretto.data.json_text import open_json
 from stretto.data.parts import need_special
 from stretto.errors import EventsError
+from stretto.json_depth import DEEPEST, HALF, HALF_PAIR, TOO_DEEP
 from stretto.records import dataclass
 from stretto.schema import Schema, Special
 from stretto.spark.io.columns import (
@@ -119,9 +120,11 @@ def file_events(
         return EventSource(
             _conformed(reader.schema(columns).parquet(folder), special, fine, unit_of(columns, special))
         )
+    if form == "json":
+        lines = reader.text(folder)
+        return _from_json(lines.where(F.trim("value", F.lit(_BLANKS)) != ""), columns, special, None, options)
     raw = T.StructType([*_as_texts(columns, special), T.StructField(UNREADABLE, T.StringType())])
-    reader = reader.schema(raw).option("columnNameOfCorruptRecord", UNREADABLE)
-    read = reader.json(folder) if form == "json" else reader.csv(folder)
+    read = reader.schema(raw).option("columnNameOfCorruptRecord", UNREADABLE).csv(folder)
     return _readable(read, special, unit_of(columns, special))
 
 
@@ -143,7 +146,6 @@ _CSV: Final[Mapping[str, str]] = {
 _TEXT_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "csv": _CSV,
     "tsv": {**_CSV, "sep": "\t"},
-    "json": {"mode": "PERMISSIVE"},
 }
 
 
@@ -171,7 +173,7 @@ def socket_events(
     """The JSON lines that a server sends. For trials: what was sent before a restart is gone."""
     host, port = socket_place(place)
     lines = spark.readStream.format("socket").options(**{"host": host, "port": port, **options}).load()
-    return _from_json(lines, columns, special, None)
+    return _from_json(lines.where(F.trim("value", F.lit(_BLANKS)) != ""), columns, special, None)
 
 
 def rate_events(spark: SparkSession, rate: int, special: Special, options: Mapping[str, str]) -> DataFrame:
@@ -223,29 +225,86 @@ def _as_texts(columns: T.StructType, special: Special) -> list[T.StructField]:
 
 
 def _from_json(
-    lines: DataFrame, columns: T.StructType, special: Special, place: Column | None
+    lines: DataFrame,
+    columns: T.StructType,
+    special: Special,
+    place: Column | None,
+    options: Mapping[str, str] | None = None,
 ) -> EventSource:
-    """The objects of JSON texts in the column `value`; `place` is an event's id where they hold none."""
+    """The objects of JSON texts in the column `value`; `place` is an event's id where they hold none.
+
+    `options`: more of Spark's own ones. Texts that its parser misreads, or takes apart, are not shown to it.
+    """
     raw = T.StructType([*_as_texts(columns, special), T.StructField(UNREADABLE, T.StringType())])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREADABLE}
-    event = F.from_json("value", raw, options).alias("event")
-    lines = lines.where("value is not null")
-    if place is None or special.id in columns.names:
-        return _readable(lines.select(event).select("event.*"), special, unit_of(columns, special))
-    placed = lines.select(event, place.alias(_PLACE)).select("event.*", F.col(_PLACE).alias(special.id))
-    return _readable(placed, special, unit_of(columns, special))
+    chosen = {"allowSingleQuotes": "false", **(options or {}), "mode": "PERMISSIVE"}
+    refused = refusal_of_json(F.col("value"))
+    texts = lines.where("value is not null").select("*", refused.alias(_REFUSED))
+    # Spark moves filters below what is deterministic, and would parse each text once for every term of theirs.
+    is_shown = F.col(_REFUSED).isNull() & (F.rand(0) + 1 > 0)
+    text = F.when(is_shown, F.col("value")).otherwise("{}")
+    event = F.from_json(text, raw, chosen | {"columnNameOfCorruptRecord": UNREADABLE}).alias("event")
+    shown = F.when(F.col(_REFUSED).isNotNull(), F.col("value")).otherwise(F.col(f"event.{UNREADABLE}"))
+    fields = [F.col(f"event.`{name}`").alias(name) for name in columns.names]
+    if place is not None and special.id not in columns.names:
+        texts = texts.withColumn(special.id, place)
+        fields.append(named(special.id))
+    read = texts.select("*", event).select(*fields, shown.alias(UNREADABLE), _REFUSED)
+    return _readable(read, special, unit_of(columns, special))
+
+
+_REFUSED: Final = "_stretto_refused"
+_BLANKS: Final = " \t\r\n\v\f"
+
+
+def refusal_of_json(text: Column) -> Column:
+    """What is wrong with a JSON text that Spark's parser would take or drop; null where it may see the text.
+
+    It drops an empty list, takes other lists apart, reads the first of several values, and replaces bytes that are no
+    text. In-process readers refuse all of these, and what is nested too deeply.
+    """
+    trimmed = F.trim(text, F.lit(_BLANKS))
+    # Escapes first: what is left of a string then ends at the next quote. Each pattern runs without recursion.
+    bare = F.regexp_replace(F.regexp_replace(text, r"\\.", ""), '"[^"]*"', "")
+    more = r"\}\s*[^\s,\]}]"
+    many = rf"^(?:[^\[{{]*+[\[{{]){{{DEEPEST + 1}}}"
+    halves = F.replace(text, F.lit("\\\\"), F.lit(""))
+    return (
+        F.when(~F.is_valid_utf8(text), F.lit("not UTF-8 text"))
+        .when(~(trimmed.startswith("{") & trimmed.endswith("}")), F.lit("not a JSON object"))
+        .when(
+            (F.octet_length(text) > 2 * DEEPEST) & text.rlike(many) & (_depth(bare) > DEEPEST),
+            F.lit(f"not JSON that can be read: {TOO_DEEP}"),
+        )
+        .when(text.rlike(more) & bare.rlike(more), F.lit("not JSON: more than one value"))
+        .when(text.contains("\\u") & halves.rlike(HALF), F.lit(f"not Unicode text: {HALF_PAIR}"))
+    )
+
+
+def _depth(bare: Column) -> Column:
+    """How deeply JSON text without strings is nested."""
+    brackets = F.split(F.regexp_replace(bare, r"[^\[\]{}]+", ""), "")
+    start = F.struct(F.lit(0).alias("now"), F.lit(0).alias("most"))
+
+    def after(depth: Column, bracket: Column) -> Column:
+        now = depth["now"] + F.when(bracket.isin("[", "{"), 1).when(bracket.isin("]", "}"), -1).otherwise(0)
+        return F.struct(now.alias("now"), F.greatest(depth["most"], now).alias("most"))
+
+    return F.aggregate(brackets, start, after, lambda depth: depth["most"])
 
 
 def _readable(raw: DataFrame, special: Special, unit: str | None) -> EventSource:
-    """Rows apart that could be read and those that could not."""
+    """Rows apart that could be read and those that could not, for a reason that may stand beside."""
     _check_columns(raw, special)
     stamp = _time_of_text(named(special.ts), unit)
-    columns = [named(name) for name in raw.columns if name != UNREADABLE]
+    columns = [named(name) for name in raw.columns if name not in (UNREADABLE, _REFUSED)]
+    misfit = F.lit("no row of these columns")
+    if _REFUSED in raw.columns:
+        misfit = F.coalesce(_REFUSED, misfit)
     no_time = named(special.ts).isNotNull() & stamp.isNull()
     bad = F.col(UNREADABLE).isNotNull() | no_time
     good = raw.where(~bad).select(*columns).withColumn(special.ts, stamp)
     shown = F.coalesce(F.col(UNREADABLE), F.to_json(F.struct(*columns)))
-    reason = F.when(F.col(UNREADABLE).isNotNull(), F.lit("no row of these columns")).otherwise(
+    reason = F.when(F.col(UNREADABLE).isNotNull(), misfit).otherwise(
         F.concat(F.lit(f"{special.ts} is no time: "), named(special.ts))
     )
     # Bytes that are no UTF-8 pass through Spark, and stop whoever reads them as text.
@@ -314,5 +373,7 @@ def _time_of_day(day: Column) -> Column:
 
 
 def _check_columns(events: DataFrame, special: Special) -> None:
-    need_special("the source", [name for name in events.columns if name != UNREADABLE], special)
+    need_special(
+        "the source", [name for name in events.columns if name not in (UNREADABLE, _REFUSED)], special
+    )
     refuse_ids(events.schema, special)

@@ -6,15 +6,16 @@ ones reads no events. Partial matches are no state: they can be found again from
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, field, replace
-from typing import Final
+from dataclasses import asdict, field, fields, replace
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from stretto.engine.snapshot import Counts
+from stretto.engine.snapshot import SHOWN, Counts, numbers_in
 from stretto.records import dataclass
+from stretto.screen import shortened
 from stretto.spark.errors import StrettoSparkError
 from stretto.spark.packed import from_payload, to_payload
 from stretto.values.rows import I64
@@ -60,15 +61,25 @@ class Head:
 
     @classmethod
     def from_text(cls, text: str) -> "Head":
-        """What `to_text` wrote; StrettoSparkError for that of another layout."""
-        value = json.loads(text)
-        layout = value.pop("layout")
+        """Return what `to_text` wrote; raise StrettoSparkError for damaged text, or that of another layout."""
+        try:
+            value = json.loads(text)
+            layout = value.pop("layout")
+            found = _head_of(value) if layout == LAYOUT else cls()
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            what: object = f"{error} is missing" if isinstance(error, KeyError) else error
+            if isinstance(error, AttributeError | TypeError):
+                what = "they are no object"
+            raise StrettoSparkError(
+                f"the checkpoint is damaged: the numbers of a target cannot be read: {what}"
+                " (start with another checkpoint)"
+            ) from error
         if layout != LAYOUT:
             raise StrettoSparkError(
                 f"the checkpoint holds a state of layout {layout}, and this release reads layout {LAYOUT}: "
                 "start with a new checkpoint, or go on with the release that wrote it"
             )
-        return cls(**(value | {"counts": Counts(**value["counts"])}))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +160,13 @@ class TargetState:
 
     def batches(self, head: Head) -> Iterator[pa.RecordBatch]:
         """The events of all chunks, in the order in which they were added."""
-        yield from map(from_payload, self.payloads(head))
+        for payload in self.payloads(head):
+            try:
+                yield from_payload(payload)
+            except ValueError as error:
+                raise StrettoSparkError(
+                    f"the checkpoint is damaged: a chunk of the window: {error}"
+                ) from error
 
     def payloads(self, head: Head) -> Iterator[bytes]:
         """All chunks, in the order in which they were added."""
@@ -177,6 +194,20 @@ class TargetState:
             if timer != NO_TIMER:
                 self._handle.registerTimer(timer)
         return replace(head, timer_ms=timer)
+
+
+def _head_of(read: dict[str, Any]) -> Head:
+    """Return the head of its fields; raise ValueError where there are others, or they hold something else."""
+    unknown = read.keys() - {one.name for one in fields(Head)}
+    if unknown:
+        raise ValueError(f"nothing is called `{min(unknown)}`")
+    for name, value in read.items():
+        fits = (
+            isinstance(value, str) if name in ("spread", "kept") else type(value) is int or name == "counts"
+        )
+        if not fits and not (value is None and name in ("due_us", "horizon_us", "version")):
+            raise ValueError(f"`{name}` is {shortened(repr(value), SHOWN)}")
+    return Head(**read | {"counts": numbers_in(Counts, read["counts"])})
 
 
 def _missing(number: int) -> StrettoSparkError:

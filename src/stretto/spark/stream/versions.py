@@ -11,6 +11,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -51,6 +52,7 @@ class Version:
     def to_bytes(self) -> bytes:
         """One line of JSON."""
         schema = self.plan.schema
+        plan = b64encode(pickle.dumps(self.plan, protocol=5)).decode()
         value = {
             "version": self.number,
             "stretto": stretto.__version__,
@@ -58,7 +60,8 @@ class Version:
             "optimizer": self.plan.optimizer,
             "attributes": {name: kind.value for name, kind in schema.attributes.items()},
             "special": [schema.special.ts, schema.special.type, schema.special.id],
-            "plan": b64encode(pickle.dumps(self.plan, protocol=5)).decode(),
+            "plan": plan,
+            "digest": _digest(plan),
             "functions": b64encode(self.plan.functions).decode(),
         }
         return (json.dumps(value, ensure_ascii=True) + "\n").encode()
@@ -73,11 +76,20 @@ class Version:
         except StrettoError:
             raise
         except Exception as error:  # a pickle that was cut off raises anything
-            raise StrettoSparkError(f"a damaged version of the workload: {error!r}") from error
+            raise StrettoSparkError(
+                "a damaged version of the workload: it cannot be read back (start with another checkpoint)"
+            ) from error
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _plan_of(value: dict[str, Any]) -> Plan:
     if value["stretto"] == stretto.__version__:
+        # Bytes that a disk has changed must not be unpickled. Earlier releases wrote no digest.
+        if value.get("digest") not in (None, _digest(value["plan"])):
+            raise StrettoSparkError("a damaged version of the workload: its plan has another digest")
         plan: Plan = pickle.loads(b64decode(value["plan"]))  # noqa: S301 - the checkpoint is as trusted as the job
         return plan
     kinds = {name: Kind(kind) for name, kind in value["attributes"].items()}
