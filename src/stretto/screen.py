@@ -43,6 +43,14 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else plural}"
 
 
+def bytes_text(number: int) -> str:
+    """Return a number of bytes in a unit that suits it: `3.5 GiB`, `12 bytes`."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if number >= 1 << power:
+            return f"{number / (1 << power):.1f} {unit}"
+    return f"{number} bytes"
+
+
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]], most: int = 300) -> str:
     """A table for a notebook; every text is escaped, and long ones are shortened."""
 

@@ -25,7 +25,7 @@ from stretto.engine.results.match_limit import MatchLimit
 from stretto.engine.results.matches import Matches
 from stretto.engine.results.thinning import Thinners
 from stretto.engine.results.undecided import Undecided, need_undecided
-from stretto.engine.snapshot import Counts, Snapshot, StepRange
+from stretto.engine.snapshot import Counts, Snapshot, StepRange, damage_named, need_waiting
 from stretto.engine.stream.arena import Block
 from stretto.engine.stream.intake import set_apart
 from stretto.engine.stream.reorder import Reorder, late_mask
@@ -86,8 +86,7 @@ class Engine:
         self._drops = need_undecided(undecided) == "drop"
         self.undecided: Counter[str] = Counter()
         self._given = watermark == "given"
-        self.counts = Counts()
-        self._calls = EngineCalls()
+        self.counts, self._calls = Counts(), EngineCalls()
         self.adaptations: list[Adaptation] = []
         self._workload = workload or plan.workload
         self._updatable, self._history_us = updatable, history_us
@@ -552,21 +551,13 @@ class Engine:
     def restore(cls, plan: Plan, snapshot: Snapshot, **options: Any) -> Self:
         """An engine for the same plan that goes on where the snapshot was taken; `options` as for a new one."""
         engine = cls(plan, **({"lateness_us": snapshot.lateness_us} | options))
-        try:
+        with damage_named():
             engine._rebuild(snapshot, plan, engine.counters)
             engine.counts = snapshot.counts
             engine.kept_state = snapshot.kept
-        except (MemoryError, StrettoError):
-            raise
-        except Exception as error:
-            raise EngineError(
-                "the snapshot cannot be restored: it is damaged, or of another plan"
-                " (restore an older one, or start afresh)"
-            ) from error
         arena = engine._live.arena
-        engine.repeats.remember(
-            np.asarray(engine._known_ids(arena.ids(np.arange(arena.base, arena.end))), np.int64)
-        )
+        ids = engine._known_ids(arena.ids(np.arange(arena.base, arena.end)))
+        engine.repeats.remember(np.asarray(ids, np.int64))
         return engine
 
     def _rebuild(
@@ -592,11 +583,7 @@ class Engine:
         end = live.arena.end
         self._again(StepRange(end, end, snapshot.until, snapshot.until))
         pending = [live.intake.convert(batch, 0)[0] for batch in snapshot.pending]
-        if any(len(block) and int(block.ts.min()) < snapshot.until for block in pending):
-            raise EngineError(
-                "a damaged snapshot: events that wait are earlier than those that were run"
-                " (restore an older one, or start afresh)"
-            )
+        need_waiting(snapshot, pending)
         ranks = live.strings.ranks_among if plan.text_ids else None
         self._reorder = Reorder(self._reorder.lateness_us, snapshot.greatest, pending, ranks)
         live.go_on_from(counters)

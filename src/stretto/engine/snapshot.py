@@ -5,7 +5,8 @@ so a store that keeps them by name writes only what is new.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict, fields, replace
 from itertools import pairwise
 from typing import Any, Final, Self, TypeVar
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.stream.arena import Block
-from stretto.errors import EngineError
+from stretto.errors import EngineError, StrettoError
 from stretto.records import dataclass
 from stretto.schema import Kind, Special
 from stretto.screen import shortened
@@ -113,6 +114,29 @@ class Snapshot:
             raise EngineError(
                 f"a damaged snapshot: {what} (restore an older one, or start afresh)"
             ) from error
+
+
+@contextmanager
+def damage_named() -> Iterator[None]:
+    """Turn an unexpected error while a snapshot is restored into an EngineError that says what to do."""
+    try:
+        yield
+    except (MemoryError, StrettoError):
+        raise
+    except Exception as error:
+        raise EngineError(
+            "the snapshot cannot be restored: it is damaged, or of another plan"
+            " (restore an older one, or start afresh)"
+        ) from error
+
+
+def need_waiting(snapshot: Snapshot, pending: Sequence[Block]) -> None:
+    """Raise EngineError where a pending event is earlier than the events that were run."""
+    if any(len(block) and int(block.ts.min()) < snapshot.until for block in pending):
+        raise EngineError(
+            "a damaged snapshot: pending events are earlier than events that were run"
+            " (restore an older one, or start afresh)"
+        )
 
 
 def numbers_in(kind: type[Numbers], read: Any) -> Numbers:

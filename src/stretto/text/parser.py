@@ -36,7 +36,7 @@ def parse_partial(
     """
     half = _half_pair(text)
     if half is not None:
-        return (), (half,)
+        return (), (half,), frozenset()
     lines = line_starts(text)
     reader = AlikeReader(text, lines)
     try:

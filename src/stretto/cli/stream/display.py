@@ -15,7 +15,7 @@ from rich.text import Text
 from stretto.cli.console import repeated_ids, say
 from stretto.cli.garbage import among_new_objects
 from stretto.records import dataclass
-from stretto.screen import LINES, counted, shortened, visible
+from stretto.screen import LINES, bytes_text, counted, shortened, visible
 from stretto.spark.stream.job import RunningStream
 from stretto.spark.stream.metrics import StreamMetrics
 from stretto.spark.stream.versions import WorkloadWatch
@@ -77,7 +77,7 @@ class Board:
             table.add_row("batch", f"{last.batch:,}", "took", f"{last.seconds:.1f} s")
             table.add_row("events/s", f"{last.events_per_second:,.0f}", "workload", _versions(last))
             table.add_row("watermark", when(last.watermark_us), "lag", how_long(last.lag_us))
-            table.add_row("state", counted(last.state_rows, "row"), "size", size(last.state_bytes))
+            table.add_row("state", counted(last.state_rows, "row"), "size", bytes_text(last.state_bytes))
         return table
 
     def queries(self) -> Table:
@@ -104,7 +104,7 @@ def line(metrics: StreamMetrics) -> str:
         + (f", {metrics.repeated:,} with a repeated id" if metrics.repeated else "")
         + _replaced(metrics.replaced),
         f"watermark {when(metrics.watermark_us)}",
-        f"state {counted(metrics.state_rows, 'row')}, {size(metrics.state_bytes)}",
+        f"state {counted(metrics.state_rows, 'row')}, {bytes_text(metrics.state_bytes)}",
         f"workload {_versions(metrics)}",
         f"{metrics.seconds:.1f} s",
     ]
@@ -132,14 +132,6 @@ def when(us: int | None) -> str:
 
 def how_long(us: int | None) -> str:
     return "-" if us is None else str(timedelta(seconds=us // 1_000_000))
-
-
-def size(number: int) -> str:
-    """Bytes in a unit that suits them."""
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if number >= 1 << power:
-            return f"{number / (1 << power):.1f} {unit}"
-    return f"{number} bytes"
 
 
 def _versions(metrics: StreamMetrics) -> str:

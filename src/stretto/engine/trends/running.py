@@ -23,6 +23,7 @@ from stretto.engine.trends.layout import Arrays, arrays_of, paned
 from stretto.engine.trends.numbers import I32, zeros
 from stretto.errors import EngineError
 from stretto.pattern.nodes import TrendQuery
+from stretto.screen import bytes_text
 from stretto.trends.plan import TrendUnit
 from stretto.values.evaluate import Events
 from stretto.values.rows import I64, Bool
@@ -241,6 +242,6 @@ def _check_size(arrays: Arrays, queries: Sequence[TrendQuery], most_bytes: int) 
     widest = max(queries, key=lambda query: query.window_us // query.slide_us)
     raise EngineError(
         f"query `{widest.name}` has {-(-widest.window_us // widest.slide_us):,} windows open at a time; the totals of"
-        f" {windows:,} windows take {needed / (1 << 30):,.1f} GiB where {max(most_bytes, 0) / (1 << 30):,.1f} GiB"
-        " are left: choose a longer SLIDE, or allow more memory with --memory (memory_bytes= in Python)"
+        f" {windows:,} windows take {bytes_text(needed)}, and {bytes_text(max(most_bytes, 0))} are left: choose a"
+        " longer SLIDE, or allow more memory with --memory (memory_bytes= in Python)"
     )
