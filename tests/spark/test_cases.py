@@ -61,12 +61,14 @@ def assert_all(found: Found) -> None:
 # One test each, not one for each case: the processes that share the tests among them would run the job once each.
 
 
+@pytest.mark.filterwarnings("ignore::stretto.errors.StrettoWarning")  # some cases are meant to look odd
 def test_cases_as_a_batch(spark: SparkSession) -> None:
     df = spark.createDataFrame(to_table(in_time(CASES)))
     stats = Stats.assumed(SCHEMA)  # a profile of the events would miss types of which a case has none
     assert_all(by_case(CASES, matches_in(detect(workload_text(CASES), df, stats=stats))))
 
 
+@pytest.mark.filterwarnings("ignore::stretto.errors.StrettoWarning")  # some cases are meant to look odd
 def test_cases_as_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     files = Files(tmp_path / "events")
     for events in in_arrivals(CASES):

@@ -42,7 +42,7 @@ def test_figure_1c_one_channel_before_one_aggregate() -> None:
     assert shape(plan)[:2] == ["s_sigma: sigma x2", "c_alpha: alpha x2"]
     assert plan.channels[0].streams == ("one.selected", "two.selected")
     text = optimize(Workload.parse(EXAMPLE_1), CPU, "rumor").explain()
-    assert "of cpu where load < 20.0; load < 30.0" in text
+    assert "of cpu where load < 20; load < 30" in text
 
 
 # ---- Fig. 5, 7 and 8: prefixes, and the FR index above them -----------------------------------------------------

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.live import Live
 
 from stretto.cli.stream.command import _followed
-from stretto.cli.stream.display import Board, LiveTable, how_long, line, size, when
+from stretto.cli.stream.display import Board, LiveTable, how_long, line, when
+from stretto.screen import bytes_text
 from stretto.spark.errors import TOO_SLOW, StrettoSparkError, failure_in
 from stretto.spark.stream.metrics import StreamMetrics, TargetMetrics, merged
 
@@ -119,7 +120,7 @@ def test_many_queries_are_cut() -> None:
 def test_times_and_sizes() -> None:
     assert (when(None), how_long(None)) == ("-", "-")
     assert when(1 << 61) == "+75039-04-04 19:00:13.693"
-    assert [size(n) for n in (7, 2048, 3 << 30)] == ["7 bytes", "2.0 KiB", "3.0 GiB"]
+    assert [bytes_text(n) for n in (7, 2048, 3 << 30)] == ["7 bytes", "2.0 KiB", "3.0 GiB"]
 
 
 ODD = "[red]\x1b[2J\x9b\x07\r\n\u202e[/x]"
