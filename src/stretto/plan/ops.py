@@ -255,6 +255,11 @@ class Emit(Op):
         return tuple(item for item in self.returns if not item.hidden)
 
     @property
+    def numbers_events(self) -> bool:
+        """Whether matches are compared by numbers of their events: different events may list the same ids."""
+        return bool(self.listings) and self.thinning is not None and self.thinning.word == "LONGEST"
+
+    @property
     def listed(self) -> tuple[str, ...]:
         """The names under which ids are listed."""
         if not self.listings:
