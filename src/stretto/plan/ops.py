@@ -268,6 +268,14 @@ class Emit(Op):
         return tuple(listing.under(variable) for variable, under in named for listing in under)
 
     @property
+    def by_name(self) -> tuple[int, ...]:
+        """The order in which the ids in `listed` break ties of KEEP: variable by variable, leaves by their names."""
+        if not self.listings:
+            return tuple(range(len(self.variables)))
+        paths = [(number, listing.path) for number, under in enumerate(self.listings) for listing in under]
+        return tuple(sorted(range(len(paths)), key=paths.__getitem__))
+
+    @property
     def lists(self) -> tuple[bool, ...]:
         """Which of these are lists."""
         if not self.listings:
