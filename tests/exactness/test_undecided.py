@@ -149,7 +149,7 @@ def waiting_workload(rng: Random) -> Sample:
     for number in range(rng.choice((1, 2, 3))):
         query = waiting(rng, types, events=True)
         keep = rng.choice(KEEPS) if rng.random() < 0.5 and "EVENTS" not in "".join(texts[:1]) else ""
-        if "LONGEST" in keep and ("EVENTS" in query or "W " in query):  # of windows of time, and raw events
+        if "LONGEST" in keep and "EVENTS" in query:  # it needs a window of time
             keep = ""
         texts.append(f"QUERY q{number} {query} {keep};")
     return Sample("\n".join(texts), SCHEMA, random_events(rng, types[:3], rng.choice((6, 10, 14))))

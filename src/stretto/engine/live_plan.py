@@ -69,7 +69,8 @@ class LivePlan:
         self._ranks = {name: Ranks([self.kinds[a] for a in of]) for name, of in self._partitions.items()}
         dtypes = {name: DTYPES[kind] for name, kind in self.kinds.items()}
         ranked = dict.fromkeys(self._partitions, DTYPES[Kind.INT])
-        self.arena = Arena(dtypes | ranked, self.strings, base)
+        codes = self.index.codes
+        self.arena = Arena(dtypes | ranked, self.strings, base, codes=codes, text_ids=plan.text_ids)
         self.intake = Intake(
             self.kinds,
             self.index.codes,

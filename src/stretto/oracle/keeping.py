@@ -23,10 +23,11 @@ def thinned(query: Query, found: Sequence[Bound]) -> list["Match"]:
     if thinning.word == "LONGEST":
         window = query.window.size
         found = [(replace(one, detected=one.start + window), sets) for one, sets in _longest(found)]
+    names = _listed(query, found)
     kept: list[Match] = []
     last: dict[Hashable, Match] = {}
     counts: dict[int, int] = {}
-    for match, _ in sorted(found, key=lambda one: _order(query, one)):
+    for match, _ in sorted(found, key=lambda one: _order(one[0], names)):
         values = tuple(_alike(match.returned[name]) for name in hidden)
         before = last.get(values)
         if before is not None and thinning.word == "FIRST":
@@ -45,14 +46,21 @@ def thinned(query: Query, found: Sequence[Bound]) -> list["Match"]:
     return kept
 
 
-def _order(query: Query, bound: Bound) -> tuple[bool, int, int, int, tuple[tuple[object, ...], ...]]:
-    """What matches are looked at by: times, then the ids of each variable, one that binds nothing first.
+def _listed(query: Query, found: Sequence[Bound]) -> list[str]:
+    """Return the names under which matches list ids, variable by variable; those of leaves in order of their names."""
+    names: list[str] = []
+    for number, variable in enumerate(query.variables):
+        events = [event for _, sets in found for event in sets.get(number, ())]
+        names += sorted({name for event in events for name, _ in event.leaves_of(variable.name)})
+    return names
+
+
+def _order(match: "Match", names: Sequence[str]) -> tuple[bool, int, int, int, tuple[tuple[int, ...], ...]]:
+    """What matches are looked at by: times, then the ids under each name, one that lists nothing first.
 
     Matches that lack a position of their window come after all others.
     """
-    match, sets = bound
-    positive = [number for number, variable in enumerate(query.variables) if not variable.negated]
-    ids = tuple(tuple(event.order[1] for event in sets.get(number, ())) for number in positive)
+    ids = tuple(match.events.get(name, ()) for name in names)
     return match.lacks_position, match.detected, match.end, match.start, ids
 
 

@@ -258,12 +258,25 @@ class Emit(Op):
         return tuple(item for item in self.returns if not item.hidden)
 
     @property
+    def numbers_events(self) -> bool:
+        """Whether matches are compared by numbers of their events: different events may list the same ids."""
+        return bool(self.listings) and self.thinning is not None and self.thinning.word == "LONGEST"
+
+    @property
     def listed(self) -> tuple[str, ...]:
         """The names under which ids are listed."""
         if not self.listings:
             return self.variables
         named = zip(self.variables, self.listings, strict=True)
         return tuple(listing.under(variable) for variable, under in named for listing in under)
+
+    @property
+    def by_name(self) -> tuple[int, ...]:
+        """The order in which the ids in `listed` break ties of KEEP: variable by variable, leaves by their names."""
+        if not self.listings:
+            return tuple(range(len(self.variables)))
+        paths = [(number, listing.path) for number, under in enumerate(self.listings) for listing in under]
+        return tuple(sorted(range(len(paths)), key=paths.__getitem__))
 
     @property
     def lists(self) -> tuple[bool, ...]:

@@ -196,7 +196,7 @@ def _behind_a_front(
 
     found = fronted(bound, streams, stats, of_stage, mops)
     plan = plan_of(found.bound, found.stats)
-    plan = listing_leaves(plan, found.bound.detections, found.front.leaves)
+    plan = listing_leaves(plan, found.bound.detections, found.front.leaves, found.front.names)
     plan = with_members(plan, found.merged)
     estimate = plan.estimate
     if estimate is not None:

@@ -9,7 +9,7 @@ from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import Meter, Undo, size_of, vector_size
 from stretto.engine.operators.protocol import Bookkeeping, Clock, RowShape
 from stretto.engine.results.identity import once
-from stretto.engine.results.leaf_ids import listed_ids
+from stretto.engine.results.leaf_ids import event_numbers, listed_ids
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk, Unread
 from stretto.engine.results.routed import Routed
 from stretto.engine.results.router import MemberRouter
@@ -27,6 +27,8 @@ from stretto.values.vector import Vector
 
 RETURNING = 32
 """Bytes that it takes to work out a value, per row and per event of a set."""
+NUMBERING = 128
+"""Bytes that it takes to number an event."""
 WORTH = 4
 """Events per match up to which it takes less to look at the values of all events than to read one for each match."""
 
@@ -144,8 +146,9 @@ class EmitOperator(Bookkeeping):
                 for number, column in enumerate(rows.columns)
                 for found in self._ids(number, column, arena)
             )
+            events = tuple(self._event_numbers(rows, meter, arena))
             theirs = {id(column) for column in rows.columns}
-            new = [mine for mine in ids if id(mine) not in theirs]
+            new = [mine for mine in (*ids, *events) if id(mine) not in theirs]
             meter.charge(
                 sum(column.nbytes for column in new) + (0 if detected is rows.last else detected.nbytes),
                 len(rows),
@@ -153,9 +156,18 @@ class EmitOperator(Bookkeeping):
             returned = self._returned_values(items, rows, routed, meter, arena, unread)
             if reuse.debug:
                 values = [array for vector in returned for array in (vector.data, vector.valid)]
-                reuse.check_owned(*ids, rows.first, rows.last, detected, *values)
+                reuse.check_owned(*ids, *events, rows.first, rows.last, detected, *values)
             yield MatchChunk(
-                ids, rows.first, rows.last, detected, returned, arena.strings, routed, rows.since, unread
+                ids,
+                rows.first,
+                rows.last,
+                detected,
+                returned,
+                arena.strings,
+                routed,
+                rows.since,
+                unread,
+                events=events,
             )
 
     def _ids(self, number: int, column: Column, arena: Arena) -> Iterator[Column]:
@@ -165,6 +177,14 @@ class EmitOperator(Bookkeeping):
             return
         for listing in self._op.listings[number]:
             yield listed_ids(listing, column, arena, several=self._op.kleene[number])
+
+    def _event_numbers(self, rows: Rows, meter: Meter, arena: Arena) -> Iterator[Sets]:
+        """Yield the numbers of each variable's events, where LONGEST compares matches by them."""
+        if not self._op.numbers_events:
+            return
+        for listings, column in zip(self._op.listings, rows.columns, strict=True):
+            meter.reserve(NUMBERING * (len(column.values) if isinstance(column, Sets) else len(column)))
+            yield event_numbers(listings, column, arena)
 
     def _returned_values(
         self,

@@ -12,6 +12,7 @@ from stretto.engine.results.longest import bound_alike, contained
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk, joined_chunks
 from stretto.engine.results.returned_values import arrow_array
 from stretto.engine.snapshot import from_ipc, to_ipc
+from stretto.errors import EngineError
 from stretto.plan.ops import Emit
 from stretto.schema import LISTS, Kind
 from stretto.values.convert import as_kind, plain
@@ -24,7 +25,8 @@ from stretto.values.vector import Vector
 class HeldMatches:
     """Those of one query, with 64-bit ids and times; `detected` is when the window of a match has passed.
 
-    What was certain before has the mark NEVER for it: it may still contain others.
+    What was certain before has the mark NEVER for it: it may still contain others. What is reported has no numbers of
+    events any more: only LONGEST reads them.
     """
 
     def __init__(self, op: Emit, *, text_ids: bool) -> None:
@@ -74,7 +76,11 @@ class HeldMatches:
                 waits = chunk.take(first + np.flatnonzero(late[first:])).wide()
                 self._chunks.append(replace(waits, detected=waits.start + self._window))
         # Certain when the window has passed, which no column need be made to say.
-        return [replace(chunk, detected=chunk.start, later=self._window) for chunk in told if len(chunk)]
+        return [
+            replace(chunk, detected=chunk.start, later=self._window, events=())
+            for chunk in told
+            if len(chunk)
+        ]
 
     def _take_any(self, found: MatchChunk | None, until: int) -> list[MatchChunk]:
         if found is not None:
@@ -94,7 +100,7 @@ class HeldMatches:
         # One that starts two windows before `until` contains nothing that is still to be judged.
         stays = np.flatnonzero(~dropped & ((detected != NEVER) | (whole.start + 2 * self._window >= until)))
         self._chunks = [replace(whole, detected=detected).take(stays)] if len(stays) else []
-        return [told]
+        return [replace(told, events=())]
 
     def joined(self, chunks: Sequence[MatchChunk]) -> MatchChunk | None:
         """Chunks as one, with ids and times in 64 bits and texts in the codes of the newest."""
@@ -127,6 +133,7 @@ class HeldMatches:
 def _written(chunk: MatchChunk, op: Emit, *, text_ids: bool) -> str:
     columns: list[pa.Array] = [pa.array(times) for times in (chunk.start, chunk.end, chunk.detected)]
     columns += [_id_array(column, chunk.strings if text_ids else None) for column in chunk.ids]
+    columns += [_id_array(column, None) for column in chunk.events]
     columns += [
         arrow_array(vector.over(len(chunk)), item.kind, chunk.strings)
         for vector, item in zip(chunk.returned, op.returns, strict=True)
@@ -145,12 +152,22 @@ def _id_array(column: Column, texts: Strings | None) -> pa.Array:
 def _read(text: str, op: Emit, strings: Strings) -> MatchChunk:
     columns = from_ipc(base64.b64decode(text)).columns
     start, end, detected = (column.to_numpy() for column in columns[:3])
-    last = len(columns) - len(op.returns)
-    ids = tuple(_ids_of(column, strings) for column in columns[3:last])
+    first, last = 3 + len(op.listed), len(columns) - len(op.returns)
+    ids = tuple(_ids_of(column, strings) for column in columns[3:first])
+    events = tuple(_numbers_of(column) for column in columns[first:last])
+    if len(events) != (len(op.variables) if op.numbers_events else 0):
+        raise EngineError(
+            f"cannot go on with the matches that `KEEP LONGEST` holds for `{op.query}`: the snapshot is of an earlier "
+            "release, which did not save what tells events of joins and patterns apart. Start without the snapshot."
+        )
     returned = tuple(
         _vector(column, item.kind, strings) for column, item in zip(columns[last:], op.returns, strict=True)
     )
-    return MatchChunk(ids, start, end, detected, returned, strings)
+    return MatchChunk(ids, start, end, detected, returned, strings, events=events)
+
+
+def _numbers_of(column: pa.Array) -> Sets:
+    return Sets(column.offsets.to_numpy().astype(np.int64), column.values.to_numpy().astype(np.int64))
 
 
 def _ids_of(column: pa.Array, strings: Strings) -> Column:

@@ -1,13 +1,20 @@
-"""The raw events behind an event of a join or of a pattern stream, as values of its columns, and back as ids."""
+"""The raw events behind an event of a join or of a pattern stream, as values of its columns, and back as ids.
+
+Different derived events may list the same ids, so there are also numbers that tell events apart.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stretto.engine.results.identity import hashed
 from stretto.engine.results.match_chunks import NO_ID
 from stretto.engine.stream.arena import Arena
 from stretto.plan.front.leaves import Listing, StreamLeaf
 from stretto.schema import Kind
+from stretto.values.hashing import LANES, text_hashes
 from stretto.values.lists import flattened, list_texts
 from stretto.values.rows import I64, UNBOUND, Column, Sets
 from stretto.values.strings import Strings
@@ -73,6 +80,41 @@ def listed_ids(listing: Listing, column: Column, arena: Arena, *, several: bool)
     ids = np.full(len(events.offsets) - 1, NO_ID)
     ids[found.lengths > 0] = found.values
     return ids
+
+
+def event_numbers(listings: Sequence[Listing], column: Column, arena: Arena) -> Sets:
+    """Return a number for each event of a variable, whose events are at these positions.
+
+    The number is a hash of the time of the event, its stream, its ids, and how many events before it agree in all of
+    these. It does not depend on the position, which may change with a restart or another plan.
+    """
+    events = column if isinstance(column, Sets) else _bound(column)
+    positions, index = np.unique(events.values, return_inverse=True)
+    near, lane = arena.of_times(positions), LANES[0]
+    ids = as_sets(arena.ids(near))
+    # An event of its own id differs in type from others with this id; the columns of leaves are of one stream each.
+    types = np.where(ids.lengths > 0, _type_hashes(arena, near), 0)
+    leaves = [leaf for listing in listings for leaf in listing.leaves]
+    parts = [ids, *(leaf_ids(leaf, arena.values(leaf.column, near), arena.strings) for leaf in leaves)]
+    if arena.text_ids:
+        parts = [Sets(part.offsets, arena.strings.hashes(part.values, lane).view(np.int64)) for part in parts]
+    times = arena.values("ts", near).data.view(np.uint64)
+    keys = hashed([types, *parts], times, lane)
+    order = np.argsort(keys, kind="stable")
+    begins = np.flatnonzero(np.append(True, keys[order][1:] != keys[order][:-1]))
+    agreeing = np.empty(len(keys), np.int64)
+    agreeing[order] = np.arange(len(keys)) - np.repeat(begins, np.diff(begins, append=len(keys)))
+    numbers = hashed([agreeing], keys, lane).view(np.int64)
+    return Sets(events.offsets, numbers[np.searchsorted(near, positions)][index.reshape(-1)])
+
+
+def _type_hashes(arena: Arena, positions: I64) -> I64:
+    """Hashes of the names of types, which are the same under every plan; codes are not."""
+    codes, index = np.unique(arena.borrowed_types[positions - arena.base], return_inverse=True)
+    names = {code: name for name, code in arena.codes.items()}
+    texts = pa.array([names.get(code, "") for code in codes.tolist()], pa.string())
+    hashes: I64 = text_hashes(texts, LANES[0]).view(np.int64)[index.reshape(-1)]
+    return hashes
 
 
 def side_by_side(parts: list[Sets], n: int) -> Sets:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from stretto.engine.results.match_chunks import NO_ID, MatchChunk
-from stretto.values.rows import I64, Bool, Sets
+from stretto.values.rows import I64, Bool, Column, Sets
 
 BLOCK = 1 << 20
 """Pairs of an event and a match that are looked up together."""
@@ -54,7 +54,7 @@ def contained(chunk: MatchChunk, rows: I64) -> Bool:
 def bound_alike(chunk: MatchChunk) -> tuple[int, ...] | None:
     """How many events each variable binds, where all matches have the same numbers: then none contains another."""
     found = []
-    for column in chunk.ids:
+    for column in _bound(chunk):
         if isinstance(column, Sets):
             lengths = column.lengths
             if np.ptp(lengths):
@@ -68,10 +68,16 @@ def bound_alike(chunk: MatchChunk) -> tuple[int, ...] | None:
     return tuple(found)
 
 
+def _bound(chunk: MatchChunk) -> tuple[Column, ...]:
+    """Return what tells the events of each variable apart: their numbers where there are any, else their ids."""
+    return chunk.events or chunk.ids
+
+
 def _events(chunk: MatchChunk) -> tuple[I64, I64]:
     """Every event of every match: whose it is, and a number for the event together with its variable."""
     owners, variables, ids = [], [], []
-    for variable, column in enumerate(chunk.ids):
+    columns = _bound(chunk)
+    for variable, column in enumerate(columns):
         if isinstance(column, Sets):
             owner, values = np.repeat(np.arange(len(chunk)), column.lengths), column.values
         else:
@@ -82,5 +88,5 @@ def _events(chunk: MatchChunk) -> tuple[I64, I64]:
         variables.append(np.full(len(owner), variable, np.int64))
     everyone = np.concatenate(ids)
     _, number = np.unique(everyone, return_inverse=True)
-    tokens: I64 = number.reshape(-1) * len(chunk.ids) + np.concatenate(variables)
+    tokens: I64 = number.reshape(-1) * len(columns) + np.concatenate(variables)
     return np.concatenate(owners), tokens

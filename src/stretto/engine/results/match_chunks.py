@@ -80,6 +80,8 @@ class MatchChunk:
     `wide` gives the ids and times themselves.
     `routed`: of a family, whose matches they are; a row is a match of each of these members.
     `unread`: where that of KEEP's PER is read later, the values; the hidden one of `returned` are positions then.
+    `events`: while LONGEST compares matches that list equal ids for different events, the numbers of the events bound
+    to each variable; else empty.
     """
 
     ids: tuple[Column, ...]
@@ -92,6 +94,7 @@ class MatchChunk:
     since: int = 0
     unread: Unread | None = None
     later: int = 0
+    events: tuple[Sets, ...] = ()
 
     def __len__(self) -> int:
         """The number of matches."""
@@ -100,7 +103,7 @@ class MatchChunk:
     @property
     def arrays(self) -> Iterator[np.ndarray]:
         """All arrays that the matches lie in; one may come twice."""
-        for column in self.ids:
+        for column in (*self.ids, *self.events):
             yield from (column.offsets, column.values) if isinstance(column, Sets) else (column,)
         yield from (self.start, self.end, self.detected)
         for vector in self.returned:
@@ -111,10 +114,13 @@ class MatchChunk:
     def take(self, at: I64 | slice) -> "MatchChunk":
         """Some of the rows."""
         ids = tuple(_sliced(c, at) if isinstance(at, slice) else take_column(c, at) for c in self.ids)
+        events = tuple(_sliced_sets(c, at) if isinstance(at, slice) else c.take(at) for c in self.events)
         returned = tuple(vector.take(at) for vector in self.returned)
         routed = None if self.routed is None else self.routed.take(at)
         times = self.start[at], self.end[at], self.detected[at]
-        return MatchChunk(ids, *times, returned, self.strings, routed, self.since, later=self.later)
+        return MatchChunk(
+            ids, *times, returned, self.strings, routed, self.since, later=self.later, events=events
+        )
 
     def one_by_one(self, rows: int) -> Iterator["MatchChunk"]:
         """The same with a row per match, at most so many rows at a time."""
@@ -175,6 +181,10 @@ def _joined(chunks: Sequence[MatchChunk]) -> MatchChunk:
         tuple(concat_vectors(parts) for parts in zip(*(chunk.returned for chunk in chunks), strict=True)),
         chunks[0].strings,
         joined([chunk.routed for chunk in chunks if chunk.routed is not None]),
+        events=tuple(
+            first.followed_by(others)
+            for first, *others in zip(*(chunk.events for chunk in chunks), strict=True)
+        ),
     )
 
 
@@ -186,8 +196,10 @@ def _cut(output: Output, chunk: MatchChunk, rows: int) -> Iterator[MatchChunk]:
 
 
 def _sliced(column: Column, at: slice) -> Column:
-    if not isinstance(column, Sets):
-        return column[at]
+    return _sliced_sets(column, at) if isinstance(column, Sets) else column[at]
+
+
+def _sliced_sets(column: Sets, at: slice) -> Sets:
     offsets = column.offsets[at.start : at.stop + 1]
     return Sets(offsets - offsets[0], column.values[offsets[0] : offsets[-1]])
 

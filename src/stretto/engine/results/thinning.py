@@ -58,6 +58,7 @@ class Thinner:
         self._marks = KeyMarks([op.returns[i].kind for i in self._hidden])
         self._stretch: tuple[int, int] = (0, 0)  # the last stretch of LIMIT, and how many of it were kept
         self._longest = HeldMatches(op, text_ids=text_ids)
+        self._by_name = op.by_name
 
     @property
     def meaning(self) -> str:
@@ -155,7 +156,7 @@ class Thinner:
         kept = picked(chunks, rows, self._shown)
         if kept is None or counts[0] == counts[1]:
             return kept
-        return kept.take(first_of_each(kept, shared, text_ids=self.text_ids))
+        return kept.take(first_of_each(self._ordered(kept), shared, text_ids=self.text_ids))
 
     def _numbers(self, chunks: list[MatchChunk]) -> Numbers:
         """Which of the values that tell them apart matches have."""
@@ -178,7 +179,7 @@ class Thinner:
         """What APART keeps where a match ends before it is detected."""
         found = joined_chunks([chunk.wide() for chunk in chunks])
         assert found is not None
-        found = found.take(in_order(found, text_ids=self.text_ids))
+        found = found.take(in_order(self._ordered(found), text_ids=self.text_ids))
         numbers = self._numbers([found])
         last = self._marks.of(numbers).copy()
         walk = keep_apart if is_due(keep_apart, len(found)) else keep_apart_reference
@@ -211,8 +212,12 @@ class Thinner:
         offsets = np.append(0, np.cumsum(ends - starts))
         rows = spread(starts, ends - starts, offsets)
         order = np.arange(len(found))
-        order[rows] = rows[in_runs(found.take(rows), offsets[1:], text_ids=self.text_ids)]
+        order[rows] = rows[in_runs(self._ordered(found.take(rows)), offsets[1:], text_ids=self.text_ids)]
         return [found.take(order[kept])]
+
+    def _ordered(self, chunk: MatchChunk) -> MatchChunk:
+        """Return the matches with their ids in the order in which these break ties."""
+        return replace(chunk, ids=tuple(chunk.ids[number] for number in self._by_name))
 
     # ---- state ---------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from stretto.engine.memory import reuse
 from stretto.engine.memory.limits import vector_size
 from stretto.pattern.predicates import POSITION
 from stretto.records import dataclass
-from stretto.values.rows import I64
+from stretto.values.rows import I64, spread
 from stretto.values.strings import Strings
 from stretto.values.vector import Vector, concat_vectors
 
@@ -240,10 +240,21 @@ class Arena:
     """Events by position, from `base` on; positions count all events that were released, in time order.
 
     What is borrowed is good until the next append or forget; everything else that is asked for is a copy.
+    `codes`: those of the types; they may become more. `text_ids`: ids are codes of texts.
     """
 
-    def __init__(self, attributes: Mapping[str, npt.DTypeLike], strings: Strings, base: int = 0) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, npt.DTypeLike],
+        strings: Strings,
+        base: int = 0,
+        *,
+        codes: Mapping[str, int] | None = None,
+        text_ids: bool = False,
+    ) -> None:
         self.base = base
+        self.codes = {} if codes is None else codes
+        self.text_ids = text_ids
         self.strings = strings
         self.rejections: dict[int, str] = {}  # by position, what users' functions said about events
         self._ts = Growing(np.int64)
@@ -343,6 +354,13 @@ class Arena:
             return None
         values = self._data[attribute].borrowed
         return values.view(np.int64) if values.itemsize == np.dtype(np.int64).itemsize else None
+
+    def of_times(self, positions: I64) -> I64:
+        """The positions of all events that have the time of one of these; ascending."""
+        ts = self.borrowed_ts
+        times = np.unique(ts[positions - self.base])
+        starts, ends = (np.searchsorted(ts, times, side) for side in ("left", "right"))
+        return self.base + spread(starts, ends - starts, np.append(0, np.cumsum(ends - starts)))
 
     def block(self, start: int, end: int) -> Block:
         """A copy of the events at positions `start`..`end` - 1."""

@@ -172,9 +172,9 @@ def _member(member: QueryMember, merged: Query, columns: StreamColumns) -> Query
     return replace(member, query=returned, reported=found.terms)
 
 
-def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan:
+def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves, derived: Collection[str]) -> Plan:
     """The plan with matches that list the raw events behind those of joins and pattern streams."""
-    listed = {query.name: _listings(query, leaves) for query in queries}
+    listed = {query.name: _listings(query, leaves, derived) for query in queries}
     ops = tuple(
         replace(op, listings=tuple(listed[op.query][name] for name in op.variables))
         if isinstance(op, Emit) and listed[op.query]
@@ -184,10 +184,18 @@ def listing_leaves(plan: Plan, queries: Sequence[Query], leaves: Leaves) -> Plan
     return replace(plan, ops=ops)
 
 
-def _listings(query: Query, leaves: Leaves) -> dict[str, tuple[Listing, ...]]:
-    """What is listed of each variable; nothing where all of them hold raw events."""
+def _listings(query: Query, leaves: Leaves, derived: Collection[str]) -> dict[str, tuple[Listing, ...]]:
+    """What is listed of each variable; nothing where the ids of its events are all that there is to say of them.
+
+    LONGEST compares events, and those of several streams may have one id.
+    """
     variables = variables_of(query)
-    if not any(name in leaves for bound in variables for name in bound.types):
+    longest = query.thinning is not None and query.thinning.word == "LONGEST"
+    if not any(
+        name in leaves or (longest and len(bound.types) > 1 and name in derived)
+        for bound in variables
+        for name in bound.types
+    ):
         return {}
     return {bound.variable: listings(bound.types, leaves) for bound in variables}
 
@@ -331,7 +339,7 @@ class _Maker:
 
     def plan_of(self, queries: Sequence[Query]) -> Plan:
         """The plan of some queries over what there is so far."""
-        plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves)
+        plan = listing_leaves(self._plan(tuple(queries), self.stats), queries, self.leaves, self._names)
         self.reads |= read_columns(plan)
         return plan
 
