@@ -278,8 +278,10 @@ class _Maker:
     def _priced(self, stage: Projection, pairing: Pairing) -> Projection:
         """A pairing with its events per second, which are those that others read, and its cost."""
         events = self.stats.rate(stage.source.type)
-        pairs = events * pairs_per_event(self.stats, stage.source, pairing.entries, pairing.terms)
-        self.stats = self.stats.with_rates({stage.name: pairs})
+        pairs = self.stats.rates.get(stage.name)  # as counted on sampled events
+        if pairs is None:
+            pairs = events * pairs_per_event(self.stats, stage.source, pairing.entries, pairing.terms)
+            self.stats = self.stats.with_rates({stage.name: pairs})
         if not self.stats.events:
             return stage
         return replace(stage, rows=pairs, cost=pairing_cost(events, pairs))
