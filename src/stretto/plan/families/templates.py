@@ -99,7 +99,9 @@ def reading_entries(plan: Plan, found: Settled) -> Plan:
         route = found.routes.get(op.query) if isinstance(op, Emit) else None
         if not isinstance(op, Emit) or route is None or not isinstance(route.entry, Ref):
             return op
-        return replace(op, returns=(*op.returns, Return(route.entry.attribute, route.entry, route.entry.kind)))
+        return replace(
+            op, returns=(*op.returns, Return(route.entry.attribute, route.entry, route.entry.kind))
+        )
 
     sides = tuple(replace(side, plan=ops_of(side.plan)) for side in plan.front.sides)
     return replace(ops_of(plan), front=replace(plan.front, sides=sides))

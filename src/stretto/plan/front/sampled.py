@@ -52,7 +52,9 @@ def with_derived(stats: Stats, plan: Plan, derive: Derive) -> Stats:
     made = {name: stats.total_rate * count / raw for name, count in counts.items()}
     for one in picked:
         # Where no event was paired, half of one pair may have been.
-        made[one.stream] = max(made[one.stream], 0.5 * stats.total_rate / raw) * one.entries / len(one.numbers)
+        made[one.stream] = (
+            max(made[one.stream], 0.5 * stats.total_rate / raw) * one.entries / len(one.numbers)
+        )
         found = [_numbered(table, one) for table in found]
     known = stats.selectivities
     attributes = {name: of for name, of in front.columns.items() if name in found[0].column_names}
