@@ -28,7 +28,7 @@ from stretto.plan.check import check
 from stretto.plan.dag import Plan
 from stretto.plan.estimate import estimated
 from stretto.plan.families.gathering import gathered
-from stretto.plan.families.templates import apart_from_families, routed, settled
+from stretto.plan.families.templates import apart_from_families, reading_entries, routed, settled
 from stretto.plan.forbid import refuse_entangled
 from stretto.plan.front.decoding import with_members
 from stretto.plan.front.planning import fronted, listing_leaves, needed_streams
@@ -137,16 +137,16 @@ def _of_bound(
         names = {stream.name for stream in made}
         whole = [query for query in queries if recipe.shared_whole(query, names)]
         mops = recipe.merge(operators_of(made, whole), stats)
+    counted = stats
     if streams or (mops is not None and mops.shares):
-        counted = stats
-        if derive is not None and isinstance(known, Stats) and not found.routes:
+        if derive is not None and isinstance(known, Stats):
             none = RECIPES["none"]
             draft = _behind_a_front(workload, bound, streams, stats, known, "none", none, time, None)
-            counted = with_derived(stats, draft, derive)
+            counted = with_derived(stats, reading_entries(draft, found), derive)
         plan = _behind_a_front(workload, bound, streams, counted, known, optimizer, recipe, time, mops)
     else:
         plan = _planned(workload, bound, stats, known, optimizer, recipe, time, trial)
-    plan = routed(plan, found)
+    plan = routed(plan, found, counted)
     if priced:
         return plan
     alike = gathered(written)

@@ -1,7 +1,7 @@
 """Selectivities of terms: measured on a sample when they are first asked for, read from a file, or assumed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod, sqrt
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -100,7 +100,13 @@ class Selectivities:
             if not total:
                 return Selectivity(assumed(stream.where))
             assert self.sample is not None
-            self.known[words] = share(len(self.sample.members(stream).positions), total)
+            passed = len(self.sample.members(stream).positions)
+            found = share(passed, total)
+            if not passed and len(stream.where) > 1:
+                # Of independent terms far fewer events may pass than half of one in the sample.
+                alone = prod(self.of_stream(replace(stream, where=(term,))).value for term in stream.where)
+                found = Selectivity(min(found.value, alone), found.error)
+            self.known[words] = found
         return self.known[words]
 
     def _seen(self, stream: Stream, terms: Iterable[Expr]) -> int:

@@ -12,6 +12,7 @@ from stretto.pattern.predicates import Apply, Expr, Param, Ref
 from stretto.plan.families.members import Constants
 from stretto.schema import Kind
 from stretto.stats.profile import Stats
+from stretto.stats.sample import Sample
 from stretto.stats.selectivity import assumed
 from stretto.values.rows import F64
 
@@ -19,6 +20,10 @@ LOOKUP: Final = 40.0
 """Nanoseconds in which an event finds its combinations by an index, ..."""
 PAIR: Final = 30.0
 """... and in which it is paired with one, and judged by what is left."""
+PAIRS: Final = 1 << 17
+"""Pairs that are made of sampled events, about, ..."""
+LOOKS: Final = 1 << 21
+"""... and pairs that are looked at, where terms are more than equalities and comparisons."""
 NUMBERS: Final = (Kind.INT, Kind.FLOAT, Kind.TIME, Kind.DURATION)
 
 
@@ -32,6 +37,19 @@ def pairs_per_event(stats: Stats, source: Stream, entries: Constants, terms: Seq
         share = _counted(stats, source, entries, term)
         found *= assumed((term,)) if share is None else share
     return found
+
+
+def entries_for(
+    stats: Stats, source: Stream, entries: Constants, terms: Sequence[Expr], events: float
+) -> int:
+    """Return how many entries can be paired with so many sampled events; terms that nobody counted cost a look each."""
+    pairs, uncounted = events, False
+    for term in terms:
+        share = _counted(stats, source, entries, term)
+        uncounted |= share is None
+        pairs *= 1.0 if share is None else share
+    most = LOOKS if uncounted else PAIRS
+    return max(1, int(min(float(len(entries)), most / pairs if pairs else float(len(entries)))))
 
 
 def pairing_cost(events: float, pairs: float) -> float:
@@ -49,18 +67,25 @@ def _counted(stats: Stats, source: Stream, entries: Constants, term: Expr) -> fl
         case _:
             return None
     sample = stats.sample
-    if kind not in NUMBERS or sample is None or not sample.knows(attribute) or not len(entries):
+    countable = kind in NUMBERS or (kind is Kind.STRING and op == "=")
+    if not countable or sample is None or not sample.knows(attribute) or not len(entries):
         return None
     positions = sample.members(Stream(source.type)).positions
     if not len(positions):
         return None
     values = sample.values(attribute, positions)
     known = values.data[~values.nulls].astype(np.float64)
-    limits = np.sort(_numbers(entries.columns[constant]))
+    column = entries.columns[constant]
+    limits = np.sort(_codes(sample, column) if kind is Kind.STRING else _numbers(column))
     below, upto = (np.searchsorted(limits, known, side) for side in ("left", "right"))
     more = len(limits)
     counts = {"=": upto - below, ">": below, ">=": upto, "<": more - upto, "<=": more - below}[op]
     return float(counts.sum()) / (len(positions) * len(entries))
+
+
+def _codes(sample: Sample, column: pa.Array) -> F64:
+    """Return the codes that the sample has for the constants that are texts."""
+    return sample.strings.encode(column.drop_null()).data.astype(np.float64)
 
 
 def _numbers(column: pa.Array) -> F64:

@@ -26,9 +26,10 @@ from stretto.plan.families.choosing import (
     without,
 )
 from stretto.plan.families.classes import begins_with_class, over_classes
+from stretto.plan.families.member_matches import LateTerms, member_matches
 from stretto.plan.families.members import ENTRY, Constants, FamilyMembers, Route, by_entry
 from stretto.plan.families.pair_cost import pairs_per_event
-from stretto.plan.ops import Emit
+from stretto.plan.ops import Emit, Op
 from stretto.records import dataclass
 from stretto.schema import Kind, Schema
 from stretto.stats.profile import Stats
@@ -39,11 +40,12 @@ from stretto.values.rows import I64
 class Settled:
     """A workload without families: their templates are among its queries, or their members, one by one.
 
-    `routes`: by query, from rows to members.
+    `routes`: by query, from rows to members. `late`: by query, the terms that rows find their members by.
     """
 
     bound: BoundWorkload
     routes: dict[str, Route] = field(default_factory=dict)
+    late: dict[str, LateTerms] = field(default_factory=dict)
 
 
 def settled(bound: BoundWorkload, stats: Stats) -> Settled:
@@ -53,9 +55,10 @@ def settled(bound: BoundWorkload, stats: Stats) -> Settled:
     streams: list[DerivedStream] = list(bound.streams)
     for family in bound.templates:
         try:
-            for query, stream, route in _templates(family, stats, bound.streams):
+            for query, stream, route, late in _templates(family, stats, bound.streams):
                 queries.append(query)
                 found.routes[query.name] = route
+                found.late |= {} if late is None else {query.name: late}
                 streams += [] if stream is None else [stream]
         except NoTemplate as reason:
             for query in family.queries():
@@ -84,8 +87,28 @@ def apart_from_families(
     )
 
 
-def routed(plan: Plan, found: Settled) -> Plan:
-    """The plan with the ways to the members of families."""
+def reading_entries(plan: Plan, found: Settled) -> Plan:
+    """Return the plan with the numbers of entries among what is read, so that sampled pairs of events have them."""
+    if plan.front is None:
+        return plan
+
+    def ops_of(one: Plan) -> Plan:
+        return replace(one, ops=tuple(map(reading, one.ops)))
+
+    def reading(op: Op) -> Op:
+        route = found.routes.get(op.query) if isinstance(op, Emit) else None
+        if not isinstance(op, Emit) or route is None or not isinstance(route.entry, Ref):
+            return op
+        return replace(
+            op, returns=(*op.returns, Return(route.entry.attribute, route.entry, route.entry.kind))
+        )
+
+    sides = tuple(replace(side, plan=ops_of(side.plan)) for side in plan.front.sides)
+    return replace(ops_of(plan), front=replace(plan.front, sides=sides))
+
+
+def routed(plan: Plan, found: Settled, stats: Stats) -> Plan:
+    """Return the plan with the ways to the members of families, and with the matches expected of all members."""
     if not found.routes:
         return plan
     columns = StreamColumns.over(plan.schema.attributes, plan.derived)
@@ -98,7 +121,15 @@ def routed(plan: Plan, found: Settled) -> Plan:
             else op
             for op in one.ops
         )
-        return replace(one, ops=ops)
+        records = list(one.records)
+        for number, op in enumerate(ops):
+            rows = records[number].rows
+            if isinstance(op, Emit) and op.query in found.routes and rows is not None:
+                matches = member_matches(
+                    replace(one, front=plan.front), op, rows, found.late.get(op.query), stats
+                )
+                records[number] = replace(records[number], rows=matches)
+        return replace(one, ops=ops, records=tuple(records))
 
     front = plan.front
     if front is not None:
@@ -121,7 +152,7 @@ def _in_columns(route: Route, query: Query, columns: StreamColumns) -> Route:
 
 def _templates(
     family: Family, stats: Stats, streams: Sequence[DerivedStream]
-) -> Iterator[tuple[Query, DerivedStream | None, Route]]:
+) -> Iterator[tuple[Query, DerivedStream | None, Route, LateTerms | None]]:
     """The template of a family; one for each window where a negation depends on it."""
     windows = None if family.windows is None else np.array(family.windows, np.int64)
     rows = np.arange(len(family.members))
@@ -160,7 +191,7 @@ def _template(
     windows: I64 | None,
     schema: Schema,
     streams: Mapping[str, Mapping[str, Kind]],
-) -> tuple[Query, DerivedStream | None, Route]:
+) -> tuple[Query, DerivedStream | None, Route, LateTerms | None]:
     terms = _judged(query)
     entries, of = _entries(family, _params(terms), rows)
     order, starts, sizes = by_entry(of, windows, len(entries))
@@ -170,12 +201,13 @@ def _template(
     if isinstance(how, Early):
         known = streams.get(how.source.type, schema.attributes)
         template, stream, entry = _paired(query, how, entries, known)
-        return template, stream, Route(members, entries, entry, (), returned)
+        return template, stream, Route(members, entries, entry, (), returned), None
+    late = LateTerms(family, query, how.terms, rows)
     if begins_with_class(query, how, entries):
         first = streams_of(query)[0]
         template, events, entry = over_classes(query, how, entries, streams.get(first, schema.attributes))
-        return template, events, Route(members, entries, entry, (), returned)
-    return without(query, how.terms), None, Route(members, entries, None, how.terms, returned)
+        return template, events, Route(members, entries, entry, (), returned), late
+    return without(query, how.terms), None, Route(members, entries, None, how.terms, returned), late
 
 
 def _judged(query: Query) -> tuple[Expr, ...]:

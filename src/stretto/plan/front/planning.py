@@ -248,9 +248,10 @@ class _Maker:
             case Selection():
                 own = carried(first.name, first.source.type, self.leaves)
                 made = Projection(first.name, first.source, (*first.columns, *own), _pairing(first))
+                pairs = self.stats.rates.get(first.name)  # as counted on sampled events
                 rows = self._follow(first)
                 if made.pairing is not None:
-                    self._project(self._priced(made, made.pairing))
+                    self._project(self._priced(made, made.pairing, pairs))
                 else:
                     self._project(self._copied(made, rows))
             case WindowAggregate():
@@ -283,11 +284,12 @@ class _Maker:
         """A figure, if it rests on events that somebody counted."""
         return rows if self.stats.events else None
 
-    def _priced(self, stage: Projection, pairing: Pairing) -> Projection:
+    def _priced(self, stage: Projection, pairing: Pairing, pairs: float | None) -> Projection:
         """A pairing with its events per second, which are those that others read, and its cost."""
         events = self.stats.rate(stage.source.type)
-        pairs = events * pairs_per_event(self.stats, stage.source, pairing.entries, pairing.terms)
-        self.stats = self.stats.with_rates({stage.name: pairs})
+        if pairs is None:
+            pairs = events * pairs_per_event(self.stats, stage.source, pairing.entries, pairing.terms)
+            self.stats = self.stats.with_rates({stage.name: pairs})
         if not self.stats.events:
             return stage
         return replace(stage, rows=pairs, cost=pairing_cost(events, pairs))
