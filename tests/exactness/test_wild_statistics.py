@@ -21,7 +21,6 @@ from tests.support.variations import sharing_workload
 from tests.support.wild import CHARACTERS, statistics, wild
 
 from stretto import oracle
-from stretto.engine.kernels import when_to_compile
 from stretto.errors import QueryError
 from stretto.oracle.trends import totals
 from stretto.pattern.workload import Workload
@@ -104,7 +103,6 @@ def test_plans_by_wild_statistics_find_what_the_oracle_finds(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)  # every third one by the kernels' twins
         rng = Random(seed)
         character = rng.choice([*CHARACTERS])
         sample = wild(rng, random_workload(rng) if seed % 3 else sharing_workload(rng), character)
