@@ -10,12 +10,13 @@ from math import isfinite
 from random import Random
 
 import pytest
+from tests.exactness.test_trends import in_all_loops
 from tests.exactness.test_trends import whole as all_totals
 from tests.support.comparison import assert_same_matches
 from tests.support.random_events import SCHEMA, random_events
 from tests.support.runners import whole
 from tests.support.strategies import Sample, random_workload
-from tests.support.trend_comparison import assert_same_totals, rows_of
+from tests.support.trend_comparison import assert_same_totals
 from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload
 from tests.support.wild import CHARACTERS, statistics, wild
@@ -126,5 +127,6 @@ def test_so_do_plans_of_trends(start: int) -> None:
             found = estimated(plan.trends, known)
             assert isfinite(found.cost), told
             assert isfinite(found.alone), told
-            totalled = rows_of(all_totals(plan, sample, rng))
-            assert_same_totals(totalled, expected, {query.name: query.groups for query in queries}, told)
+            groups = {query.name: query.groups for query in queries}
+            for way, totalled in in_all_loops(all_totals, plan, sample, rng):
+                assert_same_totals(totalled, expected, groups, f"{way}, {told}")
