@@ -18,7 +18,6 @@ from tests.support.runners import RUNNERS
 from tests.support.strategies import with_ties
 from tests.support.stream_strategies import random_streams
 
-from stretto.engine.kernels import when_to_compile
 from stretto.pattern.workload import Workload
 from stretto.plan.spread.partition_keys import tying_attributes
 from stretto.plan.spread.spreads import ByKey, ByTime
@@ -36,10 +35,9 @@ def need(found: int, least: int) -> None:
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))
-def test_last_is_what_the_oracle_says(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_is_what_the_oracle_says(start: int) -> None:
     found = []
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
         rng = Random(seed)
         sample = last_workload(rng)
         runners = RUNNERS
@@ -98,7 +96,6 @@ def test_over_derived_streams_and_in_families(start: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(test_derived_streams, "random_streams", streams)
     monkeypatch.setattr(test_random_families, "random_family", families)
     for seed in range(start, start + CHUNK):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 == 0)
         test_derived_streams.check(seed)
         test_random_families.check(seed)
     need(read, CHUNK // 2)

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 from tests.support import text_terms
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.loops import in_every_way
 from tests.support.random_events import in_batches, out_of_order
 
 from stretto import Engine, Workload, optimize, oracle, run
-from stretto.engine.kernels import when_to_compile
 from stretto.engine.snapshot import Snapshot
 from stretto.oracle.values import Event
 from stretto.schema import Kind
 
-WORKLOADS = int(os.environ.get("STRETTO_RULES", "300"))
+WORKLOADS = int(os.environ.get("STRETTO_RULES", "150"))
 SEED = int(os.environ.get("STRETTO_SEED", "7400000"))
 CHUNK = 75
 KEEPS = (
@@ -62,6 +62,7 @@ def _has_texts(events: list[Event]) -> bool:
     return any(isinstance(event.id, str) for event in events)
 
 
+@in_every_way
 def check(seed: int) -> int:
     """One workload, run at once, and in batches out of order with restored snapshots; how many matches there are."""
     rng = Random(seed)
@@ -92,9 +93,8 @@ def check(seed: int) -> int:
 
 
 @pytest.mark.parametrize("start", range(SEED, SEED + WORKLOADS, CHUNK))
-def test_rules_find_what_the_oracle_finds(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_find_what_the_oracle_finds(start: int) -> None:
     found = []
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(when_to_compile, "always", seed % 5 == 0)
         found.append(check(seed) > 0)
     assert sum(found) >= len(found) // 4

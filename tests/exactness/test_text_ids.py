@@ -18,7 +18,6 @@ from tests.support.random_events import to_table
 from tests.support.strategies import Sample, random_workload, with_ties
 
 from stretto import oracle
-from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 from stretto.engine.whole_table import run
 from stretto.errors import EventsError, QueryError
@@ -99,7 +98,6 @@ def test_derived_streams_and_families(kind, monkeypatch: pytest.MonkeyPatch) -> 
     count = WORKLOADS // 2
     found = []
     for seed in range(SEED + 500, SEED + 500 + count):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 == 0)
         one = kind.check(seed)
         found.append(one[0] if isinstance(one, tuple) else one)
     assert sum(number > 0 for number in found) >= count // 6

@@ -10,18 +10,18 @@ from math import isfinite
 from random import Random
 
 import pytest
+from tests.exactness.test_trends import in_all_loops
 from tests.exactness.test_trends import whole as all_totals
 from tests.support.comparison import assert_same_matches
 from tests.support.random_events import SCHEMA, random_events
 from tests.support.runners import whole
 from tests.support.strategies import Sample, random_workload
-from tests.support.trend_comparison import assert_same_totals, rows_of
+from tests.support.trend_comparison import assert_same_totals
 from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload
 from tests.support.wild import CHARACTERS, statistics, wild
 
 from stretto import oracle
-from stretto.engine.kernels import when_to_compile
 from stretto.errors import QueryError
 from stretto.oracle.trends import totals
 from stretto.pattern.workload import Workload
@@ -104,7 +104,6 @@ def test_plans_by_wild_statistics_find_what_the_oracle_finds(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(start, min(start + CHUNK, SEED + WORKLOADS)):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)  # every third one by the kernels' twins
         rng = Random(seed)
         character = rng.choice([*CHARACTERS])
         sample = wild(rng, random_workload(rng) if seed % 3 else sharing_workload(rng), character)
@@ -128,5 +127,6 @@ def test_so_do_plans_of_trends(start: int) -> None:
             found = estimated(plan.trends, known)
             assert isfinite(found.cost), told
             assert isfinite(found.alone), told
-            totalled = rows_of(all_totals(plan, sample, rng))
-            assert_same_totals(totalled, expected, {query.name: query.groups for query in queries}, told)
+            groups = {query.name: query.groups for query in queries}
+            for way, totalled in in_all_loops(all_totals, plan, sample, rng):
+                assert_same_totals(totalled, expected, groups, f"{way}, {told}")

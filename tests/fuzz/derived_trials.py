@@ -12,10 +12,9 @@ from tests.plan.families.test_gathering import alike_queries
 from tests.support.alike_streams import alike_streams
 from tests.support.comparison import assert_same_matches, matches_of
 from tests.support.random_events import SCHEMA, random_events, to_table
-from tests.support.runners import disordered, restored, whole
+from tests.support.runners import disordered, in_all_loops, restored, whole
 from tests.support.stream_strategies import StreamSample, random_streams
 
-from stretto.engine.kernels import when_to_compile
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
 from stretto.oracle.detections import Match
@@ -49,10 +48,7 @@ def check(seed: int) -> Tally:
     """Every plan at once and in one more way; what is found is what the oracle finds."""
     sample, rng = sample_of(seed), Random(seed + 1)
     workload, tally = sample.workload(), Tally(workloads=1)
-    with (
-        mock.patch.multiple(gathering, FEWEST=2),
-        mock.patch.object(when_to_compile, "always", seed % 5 == 0),
-    ):
+    with mock.patch.multiple(gathering, FEWEST=2):
         try:
             plans = [optimize(workload, SCHEMA, name, budget=0.3) for name in OPTIMIZERS]
         except QueryError as refused:
@@ -77,12 +73,14 @@ def ways(rng: Random, workload: Workload) -> Iterator[Callable[..., dict[str, li
     yield rng.choice((in_ones, in_sevens, disordered, restored, updating(workload)))
 
 
+@in_all_loops
 def in_ones(
     plan: Plan, sample: StreamSample, queries: tuple[Query, ...], _rng: Random
 ) -> dict[str, list[Match]]:
     return _in_batches(plan, sample, queries, 1)
 
 
+@in_all_loops
 def in_sevens(
     plan: Plan, sample: StreamSample, queries: tuple[Query, ...], _rng: Random
 ) -> dict[str, list[Match]]:
@@ -104,6 +102,7 @@ def _in_batches(
 def updating(workload: Workload) -> Callable[..., dict[str, list[Match]]]:
     """An engine whose plan is exchanged by `update` for that of the same queries by another optimizer."""
 
+    @in_all_loops
     def updated(
         plan: Plan, sample: StreamSample, queries: tuple[Query, ...], rng: Random
     ) -> dict[str, list[Match]]:

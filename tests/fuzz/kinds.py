@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from random import Random
 from time import monotonic
 from typing import Any
-from unittest import mock
 
 from tests.exactness import test_engine, test_optimizers, test_switching, test_wild_statistics
 from tests.fuzz import derived_trials
@@ -24,7 +23,6 @@ from tests.support.wild import CHARACTERS, wild
 from tests.text.mutations import mutated
 from tests.text.test_mutated import TEXTS, check_text
 
-from stretto.engine.kernels import when_to_compile
 from stretto.plan.optimizers import RECIPES
 
 Case = dict[str, Any]
@@ -157,13 +155,12 @@ def draw_small(seed: int) -> Case:
 
 def check_small(case: Case) -> Tally:
     seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
-    with mock.patch.object(when_to_compile, "always", seed % 3 != 0):
-        found = test_engine.check(sample, seed)
-        if found < 0:
-            return Tally(workloads=1, refused=1)
-        test_optimizers.check(sample, seed)
-        lives = test_switching.switch_plans(sample, seed)
-        lives += test_switching.update_queries(sample, seed)
+    found = test_engine.check(sample, seed)
+    if found < 0:
+        return Tally(workloads=1, refused=1)
+    test_optimizers.check(sample, seed)
+    lives = test_switching.switch_plans(sample, seed)
+    lives += test_switching.update_queries(sample, seed)
     runs = len(test_engine.RUNNERS) + len(RECIPES) + 1  # changing plans; lives of queries are not counted
     return Tally(1, runs * sample.text.count("QUERY "), runs * found + lives)
 
@@ -181,8 +178,7 @@ def draw_optimize(seed: int) -> Case:
 
 def check_optimize(case: Case) -> Tally:
     seed, sample = case["seed"], Sample(case["text"], SCHEMA, _events(case["events"]))
-    with mock.patch.object(when_to_compile, "always", seed % 3 != 0):
-        found = test_wild_statistics.check(sample, Random(seed), case["optimizers"], f"seed {seed}")
+    found = test_wild_statistics.check(sample, Random(seed), case["optimizers"], f"seed {seed}")
     if found < 0:
         return Tally(workloads=1, refused=1)
     runs = len(case["optimizers"])

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from tests.support.keeps import CLAUSES
 from tests.support.random_events import TYPES, VALUES
 from tests.support.strategies import Event, random_query
 from tests.support.variations import sharing_queries
@@ -53,7 +54,18 @@ def sized_workload(rng: Random) -> Sized:
         f"CREATE EVENT {name} AS SELECT * FROM {source} WHERE {_selected(rng)};"
         for name, source in selections.items()
     ]
-    return Sized(tuple(texts), queries, sized_events(rng, types))
+    events = sized_events(rng, types)
+    return Sized(tuple(texts), _with_keeps(rng, queries), events)
+
+
+def _with_keeps(rng: Random, queries: Mapping[str, str]) -> dict[str, str]:
+    """A third of the queries over windows of time, with KEEP and LIMIT clauses."""
+    return {
+        name: text
+        if "EVENTS" in text or rng.random() > 0.33
+        else f"{text.removesuffix(';')}{rng.choice(CLAUSES)};"
+        for name, text in queries.items()
+    }
 
 
 def window_sizes(weight: int) -> Sequence[int]:

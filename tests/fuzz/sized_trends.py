@@ -15,6 +15,7 @@ import pyarrow as pa
 from tests.exactness.test_trends import plan_of
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import LATENESS, Way
+from tests.support.loops import WAYS
 from tests.support.random_events import SCHEMA, out_of_order, to_table
 from tests.support.strategies import Event, Sample
 from tests.support.trend_comparison import assert_same_totals, rows_of
@@ -67,7 +68,7 @@ def _like(rng: Random, events: Sequence[Event]) -> tuple[Event, ...]:
 def trend_way(rng: Random) -> Way:
     return Way(
         plan="",
-        kernels=True,
+        loops=rng.choice(WAYS),
         feed=rng.choice(("batches", "disordered", "steps")),
         change=rng.choice(("", "restore", "pickle")),
         read=rng.choice(("late", "early")),
@@ -96,7 +97,7 @@ def compare_trends(tiled: TiledTrends, ways: Iterable[Way]) -> Tally:
     for way in ways:
         rng = Random(way.seed)
         try:
-            with mock.patch.object(reuse, "debug", way.filled):
+            with mock.patch.object(reuse, "debug", way.filled), way.working():
                 found = rows_of(_run(plan_of(sample, workload, rng), sample, way, rng))
             assert_same_totals(found, expected, {query.name: query.groups for query in queries})
         except Exception as error:

@@ -14,13 +14,18 @@ from unittest import mock
 from stretto import oracle
 from stretto.oracle.bindings import Search
 from stretto.oracle.detections import Event, Match
+from stretto.oracle.keeping import thinned
+from stretto.oracle.values import Sets
 from stretto.pattern.nodes import Query
+from stretto.values.times import START_OF_TIME
 
 OWN = 16
 """Events that a stretch judges."""
 STEPS_AT_FIRST, STEPS_EACH = 20_000, 2_500
 """Events that the oracle may look at, at once and for every stretch: a bound on its time that no machine changes."""
 MOST_MATCHES = 8_000
+MOST_LONGEST = 1_500
+"""Matches of which each is compared with each other one."""
 
 
 class TooHeavy(Exception):  # noqa: N818 - no mistake
@@ -59,15 +64,35 @@ class Judge:
 
     def __init__(self, query: Query, events: Sequence[Event]) -> None:
         self.query = query
+        self._plain = replace(query, thinning=None)
         self._events = events
+        self._by_id = {event.id: event for event in events}
         self._stretches = list(stretches(query, [event.ts for event in events]))
         self._position = {event.id: position for position, event in enumerate(events)}
         self._judged: dict[Stretch, list[Match]] = {}
         self._left = STEPS_AT_FIRST
         self.whole = self.since(0)
 
-    def since(self, base: int) -> list[Match]:
-        """The matches over the events from position `base` on."""
+    def since(self, base: int, since: int = START_OF_TIME) -> list[Match]:
+        """The matches over the events from position `base` on that are detected at `since` or later.
+
+        KEEP and LIMIT look at no other matches.
+        """
+        found = [match for match in self._all_since(base) if match.detected >= since]
+        if self.query.thinning is None:
+            return found
+        if self.query.thinning.word == "LONGEST" and len(found) > MOST_LONGEST:
+            raise TooHeavy
+        return thinned(self.query, [(match, self._sets(match)) for match in found])
+
+    def _sets(self, match: Match) -> Sets:
+        return {
+            number: tuple(self._by_id[event] for event in match.events[variable.name])
+            for number, variable in enumerate(self.query.variables)
+            if variable.name in match.events
+        }
+
+    def _all_since(self, base: int) -> list[Match]:
         found: list[Match] = []
         for stretch in self._stretches:
             if stretch.end > base:
@@ -82,7 +107,7 @@ class Judge:
     def _judge(self, stretch: Stretch) -> list[Match]:
         self._left += STEPS_EACH
         with _steps_counted(self._left) as steps:
-            matches = oracle.matches(self.query, self._events[stretch.low : stretch.high])
+            matches = oracle.matches(self._plain, self._events[stretch.low : stretch.high])
         self._left -= steps[0]
         return [match for match in matches if stretch.begin <= self._first(match) < stretch.end]
 

@@ -13,6 +13,7 @@ from tests.fuzz.kinds import KINDS, sized_case
 from tests.fuzz.sized_streams import Sized
 from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
+from tests.support.loops import WAYS
 from tests.support.strategies import Event
 
 from stretto.engine.operators.emit import EmitOperator
@@ -54,7 +55,7 @@ def test_a_failing_case_is_made_small_and_kept(tmp_path: Path, monkeypatch, caps
     """One query of many gets wrong times."""
     texts = {name: f"QUERY {name} PATTERN SEQ(A a, B b) WITHIN 3 us;" for name in ("right", "wrong")}
     events = [Event(number, number, "AB"[number % 2], {"x": 1.0}) for number in range(200)]
-    ways = [Way(plan="none", kernels=kernels, feed="batches") for kernels in (False, True)]
+    ways = [Way(plan="none", loops=way, feed="batches") for way in WAYS]
     case = sized_case(Sized((), texts, tuple(events)), ways)
     kind = KINDS["sized"]
     monkeypatch.setattr(fuzz, "FOUND", tmp_path)

@@ -70,7 +70,7 @@ def test_a_million_events(seed: int) -> None:
 @pytest.mark.parametrize("change", sorted(set(CHANGES)))
 @pytest.mark.parametrize("feed", sorted(set(FEEDS)))
 def test_all_feeds_and_changes_meet(feed: str, change: str) -> None:
-    way = Way(plan="auto", kernels=True, feed=feed, change=change, read="copied", seed=3)
+    way = Way(plan="auto", loops="compiled", feed=feed, change=change, read="copied", seed=3)
     assert compare(_light(), [way]).matches > FEWEST / 2
 
 
@@ -110,14 +110,14 @@ class Overwritten:
 
 @pytest.mark.parametrize("read", sorted(set(READS)))
 def test_results_that_are_overwritten_later_are_found(read: str) -> None:
-    way = Way(plan="none", kernels=True, feed="batches", read=read)
+    way = Way(plan="none", loops="compiled", feed="batches", read=read)
     compare(_light(), [way])
     with _changed(Overwritten()), pytest.raises(Differs, match="missing"):
         compare(_light(), [way])
 
 
 def test_a_change_of_what_was_returned_is_found_by_its_copy() -> None:
-    way = Way(plan="none", kernels=True, feed="batches", read="copied")
+    way = Way(plan="none", loops="compiled", feed="batches", read="copied")
     trial = Trial(_light())
     with (
         _changed(Overwritten()),
@@ -137,7 +137,7 @@ def test_one_wrong_time_is_found(column: str) -> None:
         return replace(chunk, **{column: times})
 
     with _changed(change), pytest.raises(Differs, match="missing: 1\n"):
-        compare(_light(), [Way(plan="none", kernels=True, feed="batches")])
+        compare(_light(), [Way(plan="none", loops="compiled", feed="batches")])
 
 
 def test_a_forgotten_window_is_found() -> None:
@@ -146,7 +146,7 @@ def test_a_forgotten_window_is_found() -> None:
     def empty(plan, snapshot, **options):
         return Engine(plan, **options)
 
-    way = Way(plan="none", kernels=True, feed="batches", change="restore", seed=2)
+    way = Way(plan="none", loops="compiled", feed="batches", change="restore", seed=2)
     with mock.patch.object(Engine, "restore", empty), pytest.raises(Differs, match="missing"):
         compare(_light(), [way])
 
@@ -156,7 +156,7 @@ def test_a_run_that_fails_is_found() -> None:
         mock.patch.object(Engine, "snapshot", side_effect=ValueError("no")),
         pytest.raises(Differs, match="no"),
     ):
-        compare(_light(), [Way(plan="none", kernels=True, feed="batches", change="restore", seed=2)])
+        compare(_light(), [Way(plan="none", loops="compiled", feed="batches", change="restore", seed=2)])
 
 
 def test_seeds_name_workloads_for_good() -> None:

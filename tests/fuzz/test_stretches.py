@@ -14,6 +14,7 @@ from tests.fuzz.stretches import Judge, TooHeavy
 from tests.fuzz.tiled_rows import TiledJudge
 from tests.fuzz.tiles import Tiling, tiled_workload
 from tests.support.comparison import assert_same_matches
+from tests.support.keeps import CLAUSES
 from tests.support.random_events import SCHEMA, TYPES
 from tests.support.strategies import Event, random_query
 
@@ -32,6 +33,7 @@ def light_queries(seed: int, count: int) -> Iterator[Query]:
     while count:
         text, weight = random_query(rng, "q", TYPES[:2], window_sizes)
         if weight <= 4:
+            text = f"{text.removesuffix(';')}{rng.choice(CLAUSES)};" if "EVENTS" not in text else text
             try:
                 yield from Workload.parse(text).bind(SCHEMA).detections
             except QueryError:

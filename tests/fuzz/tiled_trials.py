@@ -4,7 +4,6 @@ import pickle
 from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,6 @@ from tests.fuzz.trials import Differs, Tally
 from tests.fuzz.ways import Way
 from tests.support.random_events import SCHEMA
 
-from stretto.engine.kernels import when_to_compile
 from stretto.engine.results.matches import Matches
 from stretto.engine.run import Engine
 from stretto.errors import QueryError
@@ -29,9 +27,9 @@ from stretto.plan.optimize import optimize
 LONGEST = 200_000  # events of a batch
 LATENESS = 40
 WAYS = (
-    Way(plan="auto", kernels=True, feed="batches"),
-    Way(plan="none", kernels=False, feed="batches", read="copied"),
-    Way(plan="none", kernels=True, feed="disordered", change="restore"),
+    Way(plan="auto", loops="later", feed="batches"),
+    Way(plan="none", loops="twins", feed="batches", read="copied"),
+    Way(plan="none", loops="compiled", feed="disordered", change="restore"),
 )
 
 
@@ -56,7 +54,7 @@ def compare_tiled(seed: int, size: int = 1_000_000) -> Tally:
         return tally
     workload, table = Workload.parse("\n".join(texts[name] for name in queries)), tiling.table()
     for way in WAYS:
-        with mock.patch.object(when_to_compile, "always", way.kernels):
+        with way.working():
             found, wrong = _run(optimize(workload, SCHEMA, way.plan, 0.2), table, way, queries, rng)
             for name, query in queries.items():
                 wrong = wrong or judges[name].difference(table_of(found, query))

@@ -19,7 +19,6 @@ from tests.fuzz.ways import Way
 from tests.support.random_events import SCHEMA, to_table
 
 from stretto.engine import run as engine_run
-from stretto.engine.kernels import when_to_compile
 from stretto.engine.memory import reuse
 from stretto.errors import QueryError
 from stretto.pattern.nodes import Query
@@ -142,7 +141,7 @@ class Trial:
     def _expected(self, life: Life) -> Counter[Row]:
         name, judge = life.query.name, self._judges[life.query.name]
         if not life.whole:
-            certain = [m for m in judge.since(life.base) if life.since <= m.detected < life.until]
+            certain = [m for m in judge.since(life.base, life.since) if m.detected < life.until]
             return Counter(expected_rows(certain, judge.query))
         if name not in self._rows:
             self._rows[name] = Counter(expected_rows(judge.whole, judge.query))
@@ -152,7 +151,7 @@ class Trial:
 def _set_up(way: Way) -> ExitStack:
     """Who does the work, what becomes of memory, and how many strings are kept."""
     stack = ExitStack()
-    stack.enter_context(mock.patch.object(when_to_compile, "always", way.kernels))
+    stack.enter_context(way.working())
     stack.enter_context(mock.patch.object(reuse, "debug", way.filled))
     if way.change == "strings":
         stack.enter_context(mock.patch.object(engine_run, "STRINGS_FROM", 4))

@@ -4,8 +4,11 @@ A way is a value: its plan, who does the work, how events come in, what changes 
 seed decides the rest, so it can be stored and run again.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from random import Random
+
+from tests.support.loops import LONG, SHORT, WAYS, loops
 
 from stretto.plan.optimizers import RECIPES
 
@@ -18,7 +21,8 @@ LATENESS = (1, 3, 10, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """`plan`: an optimizer's name, or `some`, any plan that the memo allows. `kernels`: loops or their twins. `feed`:
+    """`plan`: an optimizer's name, or `some`, any plan that the memo allows. `loops`: who does the work,
+    one of `tests.support.loops.WAYS`. `feed`:
 
     - `batches` of 1 to 50 events in time order, or `disordered` ones;
     - `given`: disordered, with a watermark that is set from outside;
@@ -31,19 +35,23 @@ class Way:
     """
 
     plan: str
-    kernels: bool
+    loops: str
     feed: str
     change: str = ""
     read: str = "late"
     filled: bool = False
     seed: int = 0
 
+    def working(self) -> AbstractContextManager[None]:
+        """Have loops or their twins do the work; the seed decides how long twins serve."""
+        return loops(self.loops, Random(self.seed), SHORT + LONG)
+
 
 def some_way(rng: Random) -> Way:
     plan = rng.choice(PLANS)
     return Way(
         plan=rng.choice(sorted(RECIPES)) if plan == "recipe" else plan,
-        kernels=rng.random() < 0.6,
+        loops=rng.choice(("compiled", *WAYS)),
         feed=rng.choice(FEEDS),
         change=rng.choice(CHANGES),
         read=rng.choice(READS),

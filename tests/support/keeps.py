@@ -6,13 +6,14 @@ The walk is for streams that are too long for the oracle. It reads matches as ro
 
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from tests.support.strategies import Sample
 
+S = TypeVar("S", bound=Sample)
 Matrix = npt.NDArray[np.int64]
 WORDS = ("ALL", "FIRST", "FIRST", "APART", "APART", "APART", "LONGEST")
 TIMES = ("detected", "end", "start")
@@ -60,7 +61,7 @@ def random_keep(rng: Random, variables: tuple[str, ...], durations: tuple[int, .
     return Keep(word, per, lasting, most, period)
 
 
-def with_keeps(rng: Random, sample: Sample) -> Sample:
+def with_keeps(rng: Random, sample: S) -> S:
     """Return a workload whose queries over windows of time have KEEP and LIMIT clauses, most of them."""
     statements = [
         f"{text};"

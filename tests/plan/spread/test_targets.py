@@ -5,12 +5,14 @@ STRETTO_WORKLOADS says how many random workloads are tried; a failure names the 
 
 import os
 import re
+from itertools import product
 from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.comparison import assert_same_matches, matches_of
+from tests.support.loops import WAYS, loops
 from tests.support.random_events import SCHEMA, in_batches, random_events, to_table
 from tests.support.strategies import Sample, random_workload, with_ties
 from tests.support.variations import sharing_workload
@@ -32,7 +34,7 @@ from stretto.schema import Kind, Schema, Special
 from stretto.spark.batch.worker import Aside, Share, Work
 from stretto.spark.batch.worker import matches_of as found_by_target
 
-WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "120"))
+WORKLOADS = int(os.environ.get("STRETTO_WORKLOADS", "80"))
 CHUNK = 40
 SEED = 20260101
 SPECIAL = Special()
@@ -70,10 +72,11 @@ def check(sample: Sample, plan: Plan, spreads: list[Spread], rng: Random) -> int
     """Compare every spread with the oracle; the number of matches."""
     queries = plan.workload.bind(plan.schema).detections
     expected = {query.name: oracle.matches(query, sample.events) for query in queries}
-    for spread in spreads:
-        found = spread_out(plan, spread, to_table(sample.events), rng)
+    for spread, way in product(spreads, WAYS):
+        with loops(way, rng):
+            found = spread_out(plan, spread, to_table(sample.events), rng)
         for query in queries:
-            about = f"{query.name} by {spread}\n{sample}"
+            about = f"{query.name} by {spread}, {way}\n{sample}"
             assert_same_matches(found[query.name], expected[query.name], about=about)
     return sum(map(len, expected.values()))
 
