@@ -12,6 +12,7 @@ from tests.spark.stream.stream_cases import END_TYPE, ended, matches_by_query, w
 from tests.spark.stream.stream_state import Stream, use_folder
 from tests.spark.stream.trend_cases import assert_totals, expected_totals
 from tests.support.comparison import assert_same_matches
+from tests.support.loops import WAYS, loops
 from tests.support.random_events import in_batches, out_of_order, to_table
 from tests.support.strategies import Sample
 
@@ -26,16 +27,20 @@ SpreadOf = Callable[[Plan, Random], StreamSpread]
 
 
 def check_each(
-    seeds: Iterable[int], sample_of: Callable[[int], Sample], check: Callable[[Sample, int], int]
+    seeds: Iterable[int], sample_of: Callable[[int], Sample], check: Callable[[Sample, int, str], int]
 ) -> None:
-    """Every seed's sample passes, and enough of them find something."""
+    """Every seed's sample passes in each way of loops, and enough of them find something.
+
+    `check` gets the sample, the seed and a folder's name, which differs by way.
+    """
     counts = []
-    for seed in seeds:
+    for seed, way in product(seeds, WAYS):
         sample = sample_of(seed)
         try:
-            counts.append(check(sample, seed))
+            with loops(way, Random(seed)):
+                counts.append(check(sample, seed, f"{seed}-{way}"))
         except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
+            error.add_note(f"seed {seed}, {way}\n{sample}")
             raise
     assert sum(count > 0 for count in counts) >= len(counts) // 3, "too few workloads find anything"
 

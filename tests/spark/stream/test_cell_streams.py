@@ -5,6 +5,7 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 
 import os
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -13,6 +14,7 @@ from tests.spark.stream.operator_cases import batch_of, plan_of, settings_of, wo
 from tests.spark.stream.stream_cases import END_TYPE, planned
 from tests.spark.stream.stream_state import Stream, use_folder
 from tests.spark.stream.timed_streams import arriving, check_stream, feed, timed_sample
+from tests.support.loops import WAYS, loops
 from tests.support.strategies import Sample
 
 from stretto.errors import StrettoError
@@ -23,7 +25,7 @@ from stretto.spark.checkpoint_notes import write_note
 from stretto.spark.stream.stream_spread import SPREAD_FILE, spread_told, stream_spread
 from stretto.spark.stream.versions import Version
 
-STREAMS = int(os.environ.get("STRETTO_STREAMS", "60"))
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "30"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261117"))
 SHAPES = ((2,), (3,), (7,), (2, 2), (3, 2))
 
@@ -40,12 +42,13 @@ def some_cells(plan: Plan, rng: Random) -> ByCell | None:
 
 def test_cells_find_what_the_oracle_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Counter[str]()
-    for seed in range(SEED, SEED + STREAMS):
+    for seed, way in product(range(SEED, SEED + STREAMS), WAYS):
         sample = timed_sample(seed)
         try:
-            found += _check(sample, seed, tmp_path / str(seed), monkeypatch)
+            with loops(way, Random(seed)):
+                found += _check(sample, seed, tmp_path / f"{seed}-{way}", monkeypatch)
         except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
+            error.add_note(f"seed {seed}, {way}\n{sample}")
             raise
     assert found["ran"] >= STREAMS // 4
     assert found["found"] >= STREAMS // 12, "too few workloads find anything"

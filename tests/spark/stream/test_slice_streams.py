@@ -6,6 +6,7 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -25,17 +26,17 @@ from tests.spark.stream.timed_streams import (
     feed,
     timed_sample,
 )
+from tests.support.loops import WAYS, loops
 from tests.support.strategies import Sample
 from tests.support.trend_strategies import random_trends
 from tests.support.variations import sharing_workload
 
-from stretto.engine.kernels import when_to_compile
 from stretto.errors import StrettoError
 from stretto.plan.spread.spreads import TOO_LITTLE
 from stretto.plan.spread.stream_slices import Slices
 from stretto.spark.stream.versions import Version
 
-STREAMS = int(os.environ.get("STRETTO_STREAMS", "40"))
+STREAMS = int(os.environ.get("STRETTO_STREAMS", "20"))
 SEED = int(os.environ.get("STRETTO_SEED", "20261116"))
 CHUNK = 40
 
@@ -45,13 +46,13 @@ def test_slices_find_what_the_oracle_finds(
     start: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = Counter[str]()
-    for seed in range(start, min(start + CHUNK, SEED + STREAMS)):
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
+    for seed, way in product(range(start, min(start + CHUNK, SEED + STREAMS)), WAYS):
         sample = timed_sample(seed)
         try:
-            found += _check(sample, seed, tmp_path / str(seed), monkeypatch)
+            with loops(way, Random(seed)):
+                found += _check(sample, seed, tmp_path / f"{seed}-{way}", monkeypatch)
         except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
+            error.add_note(f"seed {seed}, {way}\n{sample}")
             raise
     assert found["found"] >= CHUNK // 3, "too few workloads find anything"
     assert found["late"] > 0
@@ -88,9 +89,8 @@ def test_queries_come_and_go(start: int, monkeypatch: pytest.MonkeyPatch, tmp_pa
         sample = sharing_workload(Random(seed))
         return in_milliseconds(replace(sample, text=sample.text.replace("EVENTS", "us")))
 
-    def check(sample: Sample, seed: int) -> int:
-        monkeypatch.setattr(when_to_compile, "always", seed % 3 != 0)
-        return check_changes(sample, seed, tmp_path / str(seed), monkeypatch, some_slices)
+    def check(sample: Sample, seed: int, name: str) -> int:
+        return check_changes(sample, seed, tmp_path / name, monkeypatch, some_slices)
 
     check_each(range(start, min(start + CHUNK, SEED + STREAMS // 2)), sample_of, check)
 
@@ -109,7 +109,7 @@ def test_slices_count_what_the_oracle_counts(
     check_each(
         range(start, min(start + CHUNK, SEED + STREAMS // 2)),
         sample_of,
-        lambda sample, seed: check_totals(sample, seed, tmp_path / str(seed), monkeypatch, some_slices),
+        lambda sample, seed, name: check_totals(sample, seed, tmp_path / name, monkeypatch, some_slices),
     )
 
 

@@ -5,6 +5,7 @@ STRETTO_STREAMS says how many random streams are tried, STRETTO_SEED from which 
 
 import os
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -14,6 +15,7 @@ from tests.spark.stream.staged_state import StagedStream
 from tests.spark.stream.stream_cases import planned
 from tests.spark.stream.stream_state import use_folder
 from tests.spark.stream.timed_streams import arriving, check_stream, feed, timed_sample
+from tests.support.loops import WAYS, loops
 from tests.support.strategies import Sample
 
 from stretto.errors import StrettoError
@@ -40,12 +42,13 @@ def staged_stream(plan: Plan, staged: Staged, folder: Path, rng: Random, monkeyp
 
 def test_staged_units_find_what_the_oracle_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Counter[str]()
-    for seed in range(SEED, SEED + STREAMS):
+    for seed, way in product(range(SEED, SEED + STREAMS), WAYS):
         sample = timed_sample(seed)
         try:
-            found += _check(sample, seed, tmp_path / str(seed), monkeypatch)
+            with loops(way, Random(seed)):
+                found += _check(sample, seed, tmp_path / f"{seed}-{way}", monkeypatch)
         except BaseException as error:
-            error.add_note(f"seed {seed}\n{sample}")
+            error.add_note(f"seed {seed}, {way}\n{sample}")
             raise
     assert found["ran"] > STREAMS // 2
     assert found["found"] > STREAMS // 4
