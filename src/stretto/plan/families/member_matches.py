@@ -45,6 +45,8 @@ def member_matches(plan: Plan, emit: Emit, rows: float, late: LateTerms | None, 
     assert route is not None
     if route.alone:
         return rows
+    if not len(route.members):
+        return 0.0
     if late is None:
         return rows * _members_of_entries(plan, emit, route, stats)
     variables = {variable for term in late.terms for variable in columns_of(term)}
