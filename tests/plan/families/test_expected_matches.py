@@ -128,6 +128,11 @@ def test_other_policies_and_windows(where: str, tail: str) -> None:
     check(each(where, 1_000, False, tail), EVENTS[False], "auto")
 
 
+@pytest.mark.parametrize("where", ["a.x = {c} AND b.y = {d}", "b.v - a.v > {low}"])
+def test_a_table_without_rows_has_no_matches(where: str) -> None:
+    check(each(where, 0, skewed=False), EVENTS[False], "auto")
+
+
 @pytest.mark.parametrize("make", [alike, each])
 def test_many_alike_queries_of_few_matches_are_no_reason_for_a_warning(
     make: Callable[[str, int, bool], Workload],

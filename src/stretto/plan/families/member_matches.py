@@ -45,6 +45,8 @@ def member_matches(plan: Plan, emit: Emit, rows: float, late: LateTerms | None, 
     assert route is not None
     if route.alone:
         return rows
+    if not len(route.members):
+        return 0.0
     if late is None:
         return rows * _members_of_entries(plan, emit, route, stats)
     variables = {variable for term in late.terms for variable in columns_of(term)}
@@ -79,9 +81,11 @@ def _passing(late: LateTerms, variable: int, route: Route, stats: Stats) -> floa
 
 def _events_per_class(plan: Plan, route: Route, stats: Stats) -> float:
     """Return the events per event that has a class: the others are of no member, and begin no row."""
-    stages = () if plan.front is None or not isinstance(route.entry, Ref) else plan.front.stages
-    for stage in stages:
-        if isinstance(stage, Encoding) and class_column(stage.name) == route.entry.attribute:
+    front, entry = plan.front, route.entry
+    if front is None or not isinstance(entry, Ref):
+        return 1.0
+    for stage in front.stages:
+        if isinstance(stage, Encoding) and class_column(stage.name) == entry.attribute:
             some = stats.rate(stage.name)
             return Estimator(stats).rate(stage.source) / some if some else 1.0
     return 1.0

@@ -84,7 +84,7 @@ def _with_some_entries(plan: Plan, stats: Stats, raw: int) -> tuple[Plan, list[_
     assert plan.front is not None
     stages, picked = list(plan.front.stages), []
     for place, stage in enumerate(stages):
-        if not isinstance(stage, Projection) or stage.pairing is None:
+        if not isinstance(stage, Projection) or stage.pairing is None or not len(stage.pairing.entries):
             continue
         entries = stage.pairing.entries
         events = raw * stats.rate(stage.source.type) / stats.total_rate if stats.total_rate else raw
