@@ -1,6 +1,6 @@
 """Terms that can never hold, as far as the text alone tells: `x > 5 AND x < 3`, `COUNT(a) >= 5` of one event."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import Final
 
@@ -30,13 +30,17 @@ class _Bound:
         return expression_text(self.what)
 
 
+_Bounds = dict[str | tuple[str, float | str], _Bound]
+"""The bounds of one attribute by the sign of their comparison; excluded values each by itself."""
+
+
 def never_holding(terms: Iterable[syntax.Expression], variables: Mapping[str, Known]) -> list[Mistake]:
     """A warning for each term that no event satisfies, alone or beside a term before it.
 
     `terms` hold together. A term that names a variable which a match leaves unbound does not apply to that match.
     """
     warnings: list[Mistake] = []
-    seen: dict[str, list[_Bound]] = {}
+    seen: dict[str, _Bounds] = {}
     for bound in (bound for term in terms for bound in _bounds(term)):
         if isinstance(bound.what, syntax.Call):
             known = variables.get(_counted(bound.what))
@@ -46,14 +50,43 @@ def never_holding(terms: Iterable[syntax.Expression], variables: Mapping[str, Kn
                 text = f"`{expression_text(bound.term)}` can never hold"
                 warnings.append(Mistake(text, bound.term.span, note, KIND))
             continue
-        before = seen.setdefault(bound.key, [])
-        other = next((one for one in before if _exclude([one, bound])), None)
+        before = seen.setdefault(bound.key, {})
+        other = next((rival for rival in _rivals(before, bound) if _exclude([rival, bound])), None)
         if other is not None:
             text = f"`{expression_text(other.term)}` and `{expression_text(bound.term)}` can never both hold"
             note = "write OR between them, or correct a constant"
             warnings.append(Mistake(text, bound.term.span, note, KIND))
-        before.append(bound)
+        _keep(before, bound)
     return warnings
+
+
+def _keep(before: _Bounds, bound: _Bound) -> None:
+    """Keep the first equality, every excluded value, and the tightest bound on each side.
+
+    So a new bound is compared with four others at most, however many bounds an attribute has.
+    """
+    place: str | tuple[str, float | str] = bound.op[0]
+    if bound.op == "!=":
+        place = (bound.op, bound.value)
+    other = before.get(place)
+    if other is None or _is_tighter(bound, other):
+        before[place] = bound
+
+
+def _is_tighter(bound: _Bound, other: _Bound) -> bool:
+    """Whether a bound excludes more than another bound of the same side; of equalities the first stays."""
+    if bound.op in ("=", "!=") or isinstance(bound.value, str) or isinstance(other.value, str):
+        return False
+    if bound.value == other.value:
+        return len(bound.op) < len(other.op)
+    return (bound.value > other.value) == (bound.op[0] == ">")
+
+
+def _rivals(before: _Bounds, bound: _Bound) -> Iterator[_Bound]:
+    """Yield the bounds that may exclude a bound of the same attribute."""
+    for place in ("=", "<", ">", ("!=", bound.value)):
+        if place in before:
+            yield before[place]
 
 
 def _bounds(term: syntax.Expression) -> Iterable[_Bound]:
