@@ -6,6 +6,7 @@ event it is made of; one of a join or of a pattern stream is told apart by its l
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from stretto.oracle.aggregates import aggregate
 from stretto.oracle.bindings import is_of
@@ -34,6 +35,7 @@ def derive(
     """
     found: dict[str, Sequence[Event]] = {}
     paths = _leaf_paths(streams)
+    last = max((event.ts for event in events), default=0)
     for stream in streams:
         match stream:
             case Selection():
@@ -46,7 +48,7 @@ def derive(
                 read = inputs(stream.query, found, events)
                 matches = [match for match, _ in bound_matches(stream.query, read, decided_by)]
                 made = [_matched(stream, match, paths[stream.name]) for match in matches]
-        found[stream.name] = made
+        found[stream.name] = [replace(event, is_after_input=event.ts > last) for event in made]
     return found
 
 
