@@ -124,6 +124,17 @@ def test_ids_break_ties_of_keep_in_the_order_of_the_names_that_list_them() -> No
     assert match.events == {"h.x": (0,), "h.y": (1,)}
 
 
+@pytest.mark.parametrize("policy", ["ANY", "STRICT", "NEXT"])
+def test_leaves_are_in_the_order_of_the_definition_where_the_first_event_lacks_one(policy: str) -> None:
+    """Of the events of t at 2, {a: 1, b: 2} lists 1, 2 and {b: 1} {a: 1, b: 2} lists 1, 1, 2: p.a comes before p.b."""
+    text = f"""CREATE STREAM s AS PATTERN SEQ(A a?, A b) WITHIN 9 us SELECT {policy} RETURN b.n AS n;
+    CREATE STREAM t AS PATTERN s p{{1,2}} WITHIN 9 us SELECT {policy} RETURN LAST(p).n AS n;
+    QUERY q PATTERN SEQ(t v, t w) WITHIN 9 us SELECT STRICT;"""
+    events = tuple(Event(number, number, "A", {"n": number}) for number in (1, 2))
+    (match,) = check_text(text, events)
+    assert match.events == {"v.p.b": (1,), "w.p.a": (1,), "w.p.b": (1, 2)}
+
+
 def check_text(text: str, events: tuple[Event, ...]) -> list[Match]:
     """The matches of query q, which every runner finds by every optimizer."""
     sample = StreamSample(text, SCHEMA, events, {})

@@ -177,3 +177,31 @@ def check(sample: Sample, seed: int) -> int:
 def test_what_waits_at_the_end_is_undecided(start: int, kind: str) -> None:
     counts = [check(DRAWN[kind](Random(seed)), seed) for seed in range(start, start + CHUNK)]
     assert kind != "waiting" or sum(count > 0 for count in counts) >= CHUNK // 4
+
+
+@pytest.mark.parametrize("keep", ["KEEP APART", "KEEP FIRST FOR 4 us", "LIMIT 1 PER 5 us"])
+def test_keep_looks_at_decided_matches_first_where_a_query_over_a_stream_counts_events(keep: str) -> None:
+    """{a: 0, b: 1} is decided at 4. {a: 0} and {a: 1} wait for positions that do not come, so they are dropped."""
+    text = f"""CREATE STREAM W AS PATTERN SEQ(B a, B b) WITHIN 2 us RETURN a.k AS k;
+    QUERY q PATTERN SEQ(A a, NOT(W n), A b?) WITHIN 3 EVENTS {keep};"""
+    events = tuple(Event(number, ts, "A", {"k": 0}) for number, ts in enumerate((1, 4)))
+    check(Sample(text, SCHEMA, events), 0)
+    (match,) = matches_of_query(text, events)
+    assert match.events == {"a": (0,), "b": (1,)}
+
+
+@pytest.mark.parametrize("keep", ["KEEP FIRST FOR 4 us", "LIMIT 1 PER 5 us"])
+def test_undecided_matches_are_in_the_usual_order_where_undecided_events_end_the_input(keep: str) -> None:
+    """{a: 0} and {a: 0, b: 1} are undecided and `detected` at 11, where W has an undecided event: {a: 0} ends first."""
+    text = f"""CREATE STREAM W AS PATTERN SEQ(B a, NOT(C n)) WITHIN 2 us RETURN a.k AS k;
+    QUERY q PATTERN OR(SEQ(W a, NOT(C n)), SEQ(W a, W b)) WITHIN 5 EVENTS {keep};"""
+    events = tuple(Event(number, ts, "B", {"k": 0}) for number, ts in enumerate((1, 9)))
+    check(Sample(text, SCHEMA, events), 0)
+    (match,) = matches_of_query(text, events)
+    assert match.events == {"a.a": (0,)}
+
+
+def matches_of_query(text: str, events: tuple[Event, ...]) -> Sequence[Match]:
+    """Return what the oracle expects of query q with `keep`."""
+    _, matches = expected_of(Workload.parse(text).bind(SCHEMA), events)["q"]
+    return matches

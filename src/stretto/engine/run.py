@@ -305,7 +305,7 @@ class Engine:
     def _ended(self, matches: Matches, call: EngineCall) -> Iterator[None]:
         """Run what `flush` runs; the reader can take the matches away after each part of a step."""
         front = self.plan.front
-        if front is not None and front.horizon_events and not self._drops:
+        if front is not None and front.stream_horizon_events and not self._drops:
             # Positions that never come let a stream make events at the time of the last event. All events of one time
             # are in one step, so here it is another engine that tells how many matches are decided.
             again = {"special": self._special, "memory_bytes": self._meter.limit}

@@ -219,7 +219,8 @@ class _Judge(Search):
         detected, lacks_position = self.ts[last], False
         if any(gap.waits for gap in binding.gaps):
             by_count = self.query.window.unit == "events"
-            lacks_position = by_count and first + size > len(self.ts)
+            # Where undecided events end the input, `detected` alone puts the match behind all decided ones.
+            lacks_position = by_count and first + size > len(self.ts) and not self.events[-1].is_after_input
             detected = self.ts[min(first + size, len(self.ts)) - 1] if by_count else self.ts[first] + size
         single = {(variable, Which.EACH): chosen[0] for variable, chosen in sets.items()}
         listed: dict[str, tuple[int, ...]] = {}

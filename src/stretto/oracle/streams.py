@@ -6,6 +6,7 @@ event it is made of; one of a join or of a pattern stream is told apart by its l
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from stretto.oracle.aggregates import aggregate
 from stretto.oracle.bindings import is_of
@@ -19,7 +20,7 @@ from stretto.pattern.derived.streams import (
     WindowAggregate,
     WindowedValue,
 )
-from stretto.pattern.nodes import Query, Return, Stream, TrendQuery, streams_of
+from stretto.pattern.nodes import Query, Return, Stream, TrendQuery, atoms_of, streams_of
 from stretto.pattern.predicates import Expr, Value, Which
 
 Streams = Mapping[str, Sequence[Event]]  # the events of each derived stream
@@ -33,6 +34,8 @@ def derive(
     `decided_by`: the time of the last raw event. Events of matches that are undecided there are left out.
     """
     found: dict[str, Sequence[Event]] = {}
+    paths = _leaf_paths(streams)
+    last = max((event.ts for event in events), default=0)
     for stream in streams:
         match stream:
             case Selection():
@@ -43,8 +46,9 @@ def derive(
                 made = _joined(stream, found, events)
             case PatternStream():
                 read = inputs(stream.query, found, events)
-                made = [_matched(stream, match) for match, _ in bound_matches(stream.query, read, decided_by)]
-        found[stream.name] = made
+                matches = [match for match, _ in bound_matches(stream.query, read, decided_by)]
+                made = [_matched(stream, match, paths[stream.name]) for match in matches]
+        found[stream.name] = [replace(event, is_after_input=event.ts > last) for event in made]
     return found
 
 
@@ -122,6 +126,35 @@ def _joined(stream: JoinStream, derived: Streams, events: Sequence[Event]) -> li
     ]
 
 
-def _matched(stream: PatternStream, match: Match) -> Event:
+def _matched(stream: PatternStream, match: Match, paths: Sequence[str]) -> Event:
+    """Return the event of a match; its leaves are in the order of `paths`."""
     values = {**match.returned, "start": match.start}
-    return Event(-1, match.detected, stream.name, values, tuple(match.events.items()))
+    leaves = sorted(match.events.items(), key=lambda leaf: paths.index(leaf[0]))
+    return Event(-1, match.detected, stream.name, values, tuple(leaves))
+
+
+def _leaf_paths(streams: Sequence[DerivedStream]) -> Mapping[str, Sequence[str]]:
+    """Return the ordered names of the leaves of each stream; a stream of raw events has no entry."""
+    paths: dict[str, Sequence[str]] = {}
+    for stream in streams:
+        match stream:
+            case Selection() | WindowAggregate():
+                if stream.source.type in paths:
+                    paths[stream.name] = paths[stream.source.type]
+            case JoinStream():
+                sides = zip(stream.aliases, (source.type for source in stream.sources), strict=True)
+                paths[stream.name] = [path for side in sides for path in _paths_under(*side, paths)]
+            case PatternStream(query=query):
+                atoms = sorted(
+                    atoms_of(query.pattern), key=lambda atom: atom.variable
+                )  # stable: streams as named
+                named = [(query.variables[atom.variable].name, atom.stream.type) for atom in atoms]
+                paths[stream.name] = list(
+                    dict.fromkeys(path for side in named for path in _paths_under(*side, paths))
+                )
+    return paths
+
+
+def _paths_under(name: str, stream: str, paths: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names of the leaves of an event of a stream that goes by `name`."""
+    return [f"{name}.{path}" for path in paths[stream]] if stream in paths else [name]

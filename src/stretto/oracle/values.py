@@ -23,6 +23,7 @@ class Event:
     """An event as it arrives, or of a derived stream. `attributes` may lack names, which are then null.
 
     An event of a join or of a pattern stream has `leaves`, names with the ids of raw events, and no id of its own.
+    `is_after_input`: a derived event that is later than every raw event, so undecided at the end of the input.
     """
 
     id: int
@@ -30,6 +31,7 @@ class Event:
     type: str
     attributes: Mapping[str, Value]
     leaves: Leaves = ()
+    is_after_input: bool = False
 
     @property
     def order(self) -> tuple[int, tuple[int, ...], str, tuple[str, ...]]:

@@ -153,8 +153,14 @@ class Front:
     @property
     def horizon_events(self) -> int:
         """How many events back some window of events reaches; 0: there is none."""
-        plans = [stage.plan for stage in self.stages if isinstance(stage, Detections)]
-        return max((plan.horizon_events for plan in (*plans, *(side.plan for side in self.sides))), default=0)
+        sides = max((side.plan.horizon_events for side in self.sides), default=0)
+        return max(self.stream_horizon_events, sides)
+
+    @property
+    def stream_horizon_events(self) -> int:
+        """Return how many events back a window of a derived stream reaches, windows of queries left out."""
+        stages = [stage for stage in self.stages if isinstance(stage, Detections)]
+        return max((stage.plan.horizon_events for stage in stages), default=0)
 
 
 def _cost(stage: Stage) -> float:
