@@ -12,7 +12,7 @@ def test_demo(call, tmp_path) -> None:
     assert result.code == 0, result
     assert "30,000 trades, 100 patterns" in result.out
     assert "operators serve more than one pattern" in result.out
-    assert "sharing and reordering save" in result.out
+    assert "saved   this plan saves" in result.out
     assert "as fast as one by one" in result.out
     assert "all in one plan, nothing shared or reordered" in result.out
     assert "the seconds contain" in result.out

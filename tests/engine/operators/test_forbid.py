@@ -74,8 +74,9 @@ def rows_in(draw, arena, window):
 
 PLACES = [
     (Place.BETWEEN, (0,), (1,)),
-    (Place.BETWEEN, (0, 1), (2,)),
-    (Place.BETWEEN, (0,), (2,)),
+    (Place.OPEN, (0,), (1,)),
+    (Place.OPEN, (0, 1), (2,)),
+    (Place.OPEN, (0,), (2,)),
     (Place.FIRST, (), (0, 1, 2)),
     (Place.FIRST, (), (2,)),
     (Place.LAST, (1,), ()),
