@@ -32,13 +32,13 @@ def texts(pattern: str, where: str = "", rest: str = "") -> list[str]:
         ("SEQ(OR(A a, B b), C c)", "a.x < c.x", ["SEQ(A, C) where 0.x < 1.x", "SEQ(B, C)"]),
         ("ANY(A a, B b)", "", ["AND(A, B)", "A", "B"]),
         ("SEQ(A a?, B b*)", "", ["SEQ(A, B+)", "A", "B+"]),
-        ("SEQ(A a, B b{2,3})", "b.x > 1 AND COUNT(b) > 2", ["SEQ(A, B[x > 1.0]{2,3}) where COUNT(1) > 2"]),
+        ("SEQ(A a, B b{2,3})", "b.x > 1 AND COUNT(b) > 2", ["SEQ(A, B[x > 1]{2,3}) where COUNT(1) > 2"]),
         ("SEQ(A a, B b?)", "a.x < b.x", ["SEQ(A, B) where 0.x < 1.x", "A"]),
         ("SEQ(A a, SEQ(B b, C c)+)", "b.x < c.x", ["SEQ(A, (SEQ(B, C) where 0.x < 1.x)+)"]),
         ("SEQ(A a, SEQ(B b, C c)+)", "a.x < c.x", ["SEQ(A, SEQ(B, C)+) where 0.x < 2.x"]),
         ("SEQ(A a, SEQ(B b, C c)?)", "b.x < c.x", ["SEQ(A, B, C) where 1.x < 2.x", "A"]),
-        ("(OR(A a, B b?)){2,3}", "a.x > 1", ["(A[x > 1.0] | B){1,3}"]),
-        ("A a", "LAST(a).x > 1 AND COUNT(a) = 1", ["A[x > 1.0]"]),
+        ("(OR(A a, B b?)){2,3}", "a.x > 1", ["(A[x > 1] | B){1,3}"]),
+        ("A a", "LAST(a).x > 1 AND COUNT(a) = 1", ["A[x > 1]"]),
         ("A a", "COUNT(a) = 2", ["A[1 = 2]"]),
         ("A a", "1 < 2", ["A"]),
     ],
@@ -71,8 +71,8 @@ def test_negations(pattern: str, expected: list[str]) -> None:
 def test_terms_of_negations() -> None:
     found = texts("SEQ(A a, NOT(N n), B b?)", "n.x > 1 AND n.x < a.x AND n.n = b.n")
     assert found == [
-        "SEQ(A, B) without N[x > 1.0] between 0 and 1 where it.x < 0.x AND it.n = 1.n",
-        "A without N[x > 1.0] after 0 where it.x < 0.x",
+        "SEQ(A, B) without N[x > 1] between 0 and 1 where it.x < 0.x AND it.n = 1.n",
+        "A without N[x > 1] after 0 where it.x < 0.x",
     ]
 
 
@@ -90,7 +90,7 @@ def test_next_reaches_over_steps_that_may_be_left_out() -> None:
         piece_text(branch.piece)
         for branch in normal("SEQ(A a, B b*, NOT(N n), C c)", "b.x > a.x AND b.x > 1", "SELECT NEXT").branches
     )
-    assert text == "SEQ(A, B[x > 1.0]*, C) where 1.x > 0.x without N between 0,1 and 2 within 9s select NEXT"
+    assert text == "SEQ(A, B[x > 1]*, C) where 1.x > 0.x without N between 0,1 and 2 within 9s select NEXT"
 
 
 @pytest.mark.parametrize(

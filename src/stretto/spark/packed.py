@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from stretto.engine.results.match_rows import SCHEMA, match_schema
 from stretto.engine.results.totals import TOTALS
-from stretto.engine.snapshot import from_ipc, to_ipc
+from stretto.engine.snapshot import from_trusted_ipc, to_ipc
 from stretto.errors import EventsError
 from stretto.plan.spread.stream_slices import TargetStream
 from stretto.records import dataclass
@@ -76,7 +76,7 @@ def to_payload(batch: pa.RecordBatch) -> bytes:
     return to_ipc(batch, _OPTIONS)
 
 
-from_payload = from_ipc
+from_payload = from_trusted_ipc
 """The batch that `to_payload` wrote."""
 
 

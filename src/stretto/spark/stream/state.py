@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from stretto.engine.snapshot import SHOWN, Counts, numbers_in
+from stretto.engine.snapshot import SHOWN, Counts, from_ipc, numbers_in
 from stretto.records import dataclass
 from stretto.screen import shortened
 from stretto.spark.errors import StrettoSparkError
-from stretto.spark.packed import from_payload, to_payload
+from stretto.spark.packed import to_payload
 from stretto.values.rows import I64
 from stretto.values.times import START_OF_TIME
 
@@ -162,7 +162,7 @@ class TargetState:
         """The events of all chunks, in the order in which they were added."""
         for payload in self.payloads(head):
             try:
-                yield from_payload(payload)
+                yield from_ipc(payload)
             except ValueError as error:
                 raise StrettoSparkError(
                     f"the checkpoint is damaged: a chunk of the window: {error}"
