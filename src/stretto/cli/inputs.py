@@ -82,7 +82,7 @@ def mistakes_of(workload: Workload) -> Iterator[None]:
 
 
 def remarks_on(workload: Workload, known: "Schema | Stats | None") -> list[Remark]:
-    """What is no mistake but may not be meant: unknown types, terms that never hold, selections nothing passes."""
+    """Return the warnings: unknown types, predicates that never hold, selections that no event passes."""
     bound = workload.bind(known if known is None or isinstance(known, Schema) else known.schema)
     remarks = shown_remarks(bound)
     if known is not None and not isinstance(known, Schema):

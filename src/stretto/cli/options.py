@@ -65,7 +65,7 @@ class FileLayout(StrEnum):
 
 
 class EndOfInput(StrEnum):
-    """What is done with matches that still wait when the events end."""
+    """The treatment of matches that still wait when the events end."""
 
     KEEP = "keep"
     DROP = "drop"

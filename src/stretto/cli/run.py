@@ -109,7 +109,7 @@ class RunOptions:
 
     @property
     def at_the_end(self) -> "Undecided":
-        """What is done with undecided matches."""
+        """Return the treatment of undecided matches, `keep` or `drop`."""
         return "drop" if self.undecided is EndOfInput.DROP else "keep"
 
     @property

@@ -1,4 +1,4 @@
-"""One call at a time changes an engine, and no call does after one that ended half-way."""
+"""Guard of an engine: calls change it one at a time, and after a call that ended half-way no call may."""
 
 from dataclasses import field
 from threading import get_ident
@@ -16,12 +16,12 @@ RESTORE: Final = (
     "Build a new engine from the last snapshot with `Engine.restore(plan, snapshot)` and push all events that came "
     "after that snapshot again. Without a snapshot, start a new engine with the first event."
 )
-"""How to go on after a call that ended half-way."""
+"""Advice after a call that ended half-way."""
 
 
 @dataclass(slots=True)
 class EngineCall:
-    """One call that changes an engine, as a context manager.
+    """A call that changes an engine, as a context manager.
 
     `is_undone`: if the call fails now, the engine is as it was before the call. `has_changed`: the call has changed the
     engine. `failure`: how the call ended half-way.

@@ -1,4 +1,4 @@
-"""Whether the events that an engine keeps are enough for another plan."""
+"""Checks that the events an engine keeps are enough for another plan."""
 
 from collections.abc import Collection, Mapping
 

@@ -1,4 +1,4 @@
-"""How much memory an engine may hold by default: half of what this machine or its cgroup has left.
+"""The default bound on an engine's memory: half of the memory that this machine or its cgroup has left.
 
 A container's limit is that of its cgroup. A process past it is killed by the kernel, without a message.
 """

@@ -72,7 +72,7 @@ def times(rows: Rows, columns: Sequence[int], events: Events) -> tuple[I64, I64,
 
 
 def any_bound(rows: Rows, columns: Sequence[int]) -> Bool:
-    """Which rows bind an event in at least one of these columns."""
+    """Return for each row whether it binds an event in at least one of these columns."""
     bound = np.zeros(len(rows), np.bool_)
     for number in columns:
         column = rows.columns[number]
